@@ -1,0 +1,72 @@
+"""Trouble: exceptions that say whose fault it was and whether trying again can help.
+
+    FacetError
+    ├── SettingsError        the user: a setting, an argument, a folder (permanent)
+    │   └── StoreTooNew      the store was written by a newer version
+    ├── ModelError           the model's endpoint
+    │   ├── ModelRefused     it will not answer: key, name, request (permanent)
+    │   ├── ModelUnavailable it did not answer after all retries
+    │   └── NoRecording      the recorded model has no such answer (permanent)
+    ├── InfrastructureError  daemon, disk, host: never a verdict about a task
+    │   └── EngineUnavailable  no container engine can be reached
+    └── BudgetSpent          the run's tokens or money are used up (permanent)
+
+A rejection is not trouble: see records/outcome.py. Messages are one line and say what to do.
+"""
+
+
+class FacetError(Exception):
+    """Base of all trouble. `permanent` means that the same call again cannot succeed."""
+
+    permanent = False
+    exit_code = 1
+
+
+class SettingsError(FacetError, ValueError):
+    """Something the user gave is wrong; the message says what and what to write instead."""
+
+    permanent = True
+    exit_code = 2
+
+
+class StoreTooNew(SettingsError):
+    """The store was written by a newer version of this program."""
+
+
+class ModelError(FacetError):
+    """The model's endpoint is at fault."""
+
+    exit_code = 3
+
+
+class ModelRefused(ModelError):
+    """The endpoint refuses: wrong key, unknown model, malformed request."""
+
+    permanent = True
+
+
+class ModelUnavailable(ModelError, ConnectionError):
+    """The endpoint did not answer within the retries allowed."""
+
+
+class NoRecording(ModelError, LookupError):
+    """The recorded model holds no answer for this call."""
+
+    permanent = True
+
+
+class InfrastructureError(FacetError):
+    """Daemon, disk or host failed; the task under work gets no verdict."""
+
+    exit_code = 4
+
+
+class EngineUnavailable(InfrastructureError, ConnectionError):
+    """No container engine can be reached."""
+
+
+class BudgetSpent(FacetError):
+    """The budget of the run is used up; what was made is kept."""
+
+    permanent = True
+    exit_code = 5

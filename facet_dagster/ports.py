@@ -1,0 +1,106 @@
+"""The outside world as the domain sees it. Adapters implement these; testing/ ships fakes of all of them.
+
+If this page no longer fits a screen or two, a port has grown too wide.
+"""
+
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from facet_dagster.records.base import StoredRecord
+from facet_dagster.records.call import ChatRequest, Completion
+from facet_dagster.records.container import (
+    BuildRequest,
+    BuildResult,
+    Command,
+    CommandResult,
+    ContainerSpec,
+    FileEntry,
+)
+
+R = TypeVar("R", bound=StoredRecord)
+
+
+class ChatModel(Protocol):
+    """A language model behind any endpoint. Raises ModelError (by kind) and BudgetSpent."""
+
+    async def complete(self, request: ChatRequest) -> Completion: ...
+
+
+class Embedder(Protocol):
+    """Text to vectors: float32 of shape (len(texts), dimensions), each of length 1."""
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
+
+
+class Container(Protocol):
+    """A running container. Raises InfrastructureError when the engine, not the command, fails."""
+
+    async def run(self, command: Command) -> CommandResult: ...
+
+    async def put(self, files: Sequence[FileEntry], *, owner: str = "root") -> None: ...
+
+    async def read(self, path: str, *, max_bytes: int) -> bytes | None: ...
+
+    async def freeze(self) -> str:
+        """End all processes and keep the file system as a labelled image; the caller discards it."""
+        ...
+
+
+class Sandbox(Protocol):
+    """Starts containers that hold hostile code; leaving the context removes the container."""
+
+    def open(self, spec: ContainerSpec) -> AbstractAsyncContextManager[Container]: ...
+
+    async def discard(self, image: str) -> None:
+        """Remove an image made by `freeze`."""
+        ...
+
+    async def sweep(self) -> int:
+        """Remove what dead processes of ours left behind; how many things were removed."""
+        ...
+
+
+class ImageBuilder(Protocol):
+    """Builds images under limits. A Dockerfile's failure is a result; the engine's failure an exception."""
+
+    async def build(self, request: BuildRequest) -> BuildResult: ...
+
+    async def exists(self, image: str) -> bool: ...
+
+    async def remove(self, image: str) -> None: ...
+
+
+class Store(Protocol):
+    """Durable records and content-addressed blobs. A put is on disk when it returns."""
+
+    def put(self, record: StoredRecord) -> None: ...
+
+    def get(self, kind: type[R], group: str, key: str) -> R | None: ...
+
+    def rows(self, kind: type[R], group: str | None = None) -> list[R]:
+        """All records of a kind (of one group), in the order of their keys."""
+        ...
+
+    def put_blob(self, data: bytes) -> str: ...
+
+    def get_blob(self, digest: str) -> bytes: ...
+
+
+class Ledger(Protocol):
+    """The money: what this run has spent, and whether it may spend more."""
+
+    def spent(self) -> tuple[int, float]:
+        """Tokens and US dollars spent by this run on calls that were not replayed."""
+        ...
+
+    def check(self) -> None:
+        """Raise BudgetSpent when a limit of the run is reached."""
+        ...
+
+    def write(self, request: ChatRequest, completion: Completion) -> None:
+        """Make the call durable, before anybody parses the answer."""
+        ...

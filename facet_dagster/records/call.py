@@ -1,0 +1,110 @@
+"""Calls of a language model: who asks, what is sent, what came back, what it cost."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from facet_dagster.records.base import Record, StoredRecord, digest_of
+
+
+class Role(StrEnum):
+    """Which of the configured models answers."""
+
+    AUTHOR = "author"
+    JUDGE = "judge"
+    TEACHER = "teacher"
+
+
+class CallId(Record):
+    """Identity of one call: replay and ledger go by it.
+
+    `station` is `folder.prompt` (for example `scenario.evolution`), `subject` the skill, candidate or
+    seed, `round` the repair round (0 = first), `attempt` counts independent tries (rollout k, or the
+    corrective turn's retry), `turn` the turn within one dialogue.
+    """
+
+    station: str
+    subject: str
+    round: int = 0
+    attempt: int = 0
+    turn: int = 0
+
+    def label(self) -> str:
+        """One readable line, also a stable sort key."""
+        return f"{self.station}/{self.subject}/r{self.round}/a{self.attempt}/t{self.turn}"
+
+
+class Message(Record):
+    """One chat message. `observed` marks text that a terminal or clock produced: it is sent, but it
+    does not count when a request is compared with an earlier one."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+    observed: bool = False
+
+
+class ChatRequest(Record):
+    """What is asked of a model. `answer_schema` is a JSON schema, sent where the endpoint takes one."""
+
+    call: CallId
+    role: Role
+    messages: tuple[Message, ...]
+    prompt_hash: str = Field(description="content hash of the prompt template")
+    answer_schema: dict[str, Any] | None = None
+    max_tokens: int = 16_384
+    temperature: float = 0.7
+
+    def fingerprint(self, model: str) -> str:
+        """Address of the answer: identity, model and all that was not merely observed."""
+        said = [(m.role, "" if m.observed else m.content) for m in self.messages]
+        return digest_of(repr((self.call.label(), model, said)))
+
+    def opening_hash(self) -> str:
+        """Hash of the opening message: tells whether a recorded prompt has changed since."""
+        return digest_of(self.messages[0].content)
+
+
+class Completion(Record):
+    """What a model answered. Token counts are the endpoint's own; `recorded` marks replayed answers."""
+
+    text: str
+    model: str
+    prompt_tokens: int
+    completion_tokens: int
+    finish_reason: str = "stop"
+    seconds: float = 0.0
+    recorded: bool = False
+
+
+class LedgerRow(StoredRecord):
+    """One paid (or replayed) call, durable before its answer is parsed."""
+
+    table: ClassVar[str] = "calls"
+
+    fingerprint: str
+    call: CallId
+    role: Role
+    station: str
+    subject: str
+    round: int
+    prompt_hash: str
+    opening_hash: str
+    model: str
+    prompt_tokens: int
+    completion_tokens: int
+    cost_usd: float
+    seconds: float
+    recorded: bool
+    at: datetime
+    run_id: str
+    completion: Completion
+
+    @property
+    def group(self) -> str:
+        return self.subject
+
+    @property
+    def key(self) -> str:
+        return self.fingerprint

@@ -1,0 +1,37 @@
+"""The terms under which a seed is worked on: limits, repeats and repair rounds (method pages 3-5)."""
+
+from pydantic import Field
+
+from facet_dagster.records.base import Record
+from facet_dagster.records.container import Limits
+
+
+class ConstructionTerms(Record):
+    """From a seed to an accepted task. Times in seconds."""
+
+    environment_repairs: int = 3
+    task_repairs: int = 5
+    repeats: int = Field(default=2, ge=1)
+    seeds_in_flight: int = Field(default=2, ge=1)
+    build_timeout_s: float = 900.0
+    solve_timeout_s: float = 300.0
+    grade_timeout_s: float = 300.0
+    limits: Limits = Limits()
+
+
+class RolloutTerms(Record):
+    """Attempts of the teacher on an accepted task."""
+
+    attempts: int = Field(default=1, ge=1)
+    turns: int = Field(default=40, ge=1)
+    seconds: float = 900.0
+    tokens: int = 400_000
+    in_flight: int = Field(default=2, ge=1)
+
+
+class SeedingTerms(Record):
+    """From skills to seeds."""
+
+    hypotheses_per_skill: int = Field(default=2, ge=1)
+    max_seeds: int = Field(default=8, ge=1)
+    in_flight: int = Field(default=4, ge=1)

@@ -1,0 +1,86 @@
+"""Results of grading and of the gates; three-valued verdicts (true, false, or null for infrastructure trouble)."""
+
+from enum import StrEnum
+from typing import Literal
+
+from facet_dagster.records.base import Record
+from facet_dagster.records.outcome import Component, Reason
+
+
+class TestResult(Record):
+    """One collected test. `message` is the first lines of what it said."""
+
+    __test__ = False  # not a pytest class
+
+    name: str
+    outcome: Literal["passed", "failed", "error", "skipped"]
+    message: str = ""
+
+
+class GradeReport(Record):
+    """One grading run. `reward` is 1.0 or 0.0, or None when the tests could not run (`trouble` says why)."""
+
+    reward: float | None
+    tests: tuple[TestResult, ...]
+    executed: int  # tests that ran their body to a verdict (passed or failed)
+    seconds: float
+    output: str
+    trouble: str | None = None
+    limit: str | None = None
+
+    def outcomes(self) -> tuple[tuple[str, str], ...]:
+        """What must be identical when the run is repeated."""
+        return tuple(sorted((t.name, t.outcome) for t in self.tests))
+
+
+class Gate(StrEnum):
+    """Gates of the quality page that are run here."""
+
+    BUILD = "G1-build"
+    NOOP = "G2-noop"
+    ORACLE = "G3-oracle"
+
+
+class GateResult(Record):
+    """One gate: passed, failed, or None when infrastructure trouble left it open."""
+
+    gate: Gate
+    passed: bool | None
+    runs: int
+    evidence: str
+    component: Component | None = None  # at fault, as far as the gate itself can tell
+    reason: Reason | None = None
+
+
+class ValidationReport(Record):
+    """Verdict on a bundle. Bound to `bundle`, the digest of what was validated: an edit voids it."""
+
+    kind: Literal["validation"] = "validation"
+    bundle: str
+    verdict: bool | None
+    gates: tuple[GateResult, ...]
+    noop_runs: tuple[GradeReport, ...]
+    oracle_runs: tuple[GradeReport, ...]
+    oracle_outputs: tuple[str, ...] = ()  # what each solution run printed
+
+    def failed_gate(self) -> GateResult | None:
+        """The first gate that did not pass."""
+        return next((g for g in self.gates if g.passed is not True), None)
+
+
+class Diagnosis(Record):
+    """Which component is at fault, with the evidence cited; decided by the table or, where it is open, by a model."""
+
+    component: Component
+    reason: Reason
+    evidence: str
+    advice: str = ""
+    decided_by: Literal["table", "model", "person"]
+
+
+class Feedback(Record):
+    """What the author of a repair is shown: the diagnosis, what it rewrites, and what was tried before."""
+
+    diagnosis: Diagnosis
+    previous: str  # the previous version, as its author answered it (JSON)
+    earlier: tuple[str, ...] = ()  # one line per earlier round: component, reason, first line of evidence
