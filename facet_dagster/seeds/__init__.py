@@ -1,0 +1,1 @@
+"""Scenario hypotheses per skill, embedding, retrieval, judge -> scenario seeds."""

@@ -1,0 +1,155 @@
+"""The seed pipeline: incremental, deterministic in order, and careful with what is already paid for."""
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from facet_dagster.errors import ModelUnavailable
+from facet_dagster.prompts.ask import Asker
+from facet_dagster.records.base import StoredRecord
+from facet_dagster.records.call import ChatRequest
+from facet_dagster.records.outcome import Reason
+from facet_dagster.records.seed import Candidate, Hypothesis, ScenarioSeed
+from facet_dagster.records.skill import Skill
+from facet_dagster.seeds.pipeline import SeedResult, make_seeds
+from facet_dagster.testing.scripted_model import ScriptedModel
+
+R = TypeVar("R", bound=StoredRecord)
+
+
+class DictStore:
+    """Records in a dictionary; a second put of a key replaces nothing."""
+
+    def __init__(self) -> None:
+        self.records: dict[tuple[type[StoredRecord], str, str], StoredRecord] = {}
+
+    def put(self, record: StoredRecord) -> None:
+        self.records.setdefault((type(record), record.group, record.key), record)
+
+    def get(self, kind: type[R], group: str, key: str) -> R | None:
+        found = self.records.get((kind, group, key))
+        return found if isinstance(found, kind) else None
+
+    def rows(self, kind: type[R], group: str | None = None) -> list[R]:
+        found = [r for r in self.records.values() if isinstance(r, kind) and group in (None, r.group)]
+        return sorted(found, key=lambda r: r.key)
+
+    def put_blob(self, data: bytes) -> str:
+        raise NotImplementedError
+
+    def get_blob(self, digest: str) -> bytes:
+        raise NotImplementedError
+
+
+class LengthEmbedder:
+    """Texts of like length are alike."""
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        angles = np.radians([len(text) % 90 for text in texts])
+        return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+
+
+SKILLS = [
+    Skill(
+        skill_id=f"skill{n}",
+        source="sample",
+        path=str(n),
+        content_hash=str(n) * 64,
+        name=f"n{n}",
+        description="d",
+        body="b",
+    )
+    for n in range(6)
+]
+
+
+def drafts(request: ChatRequest) -> dict[str, Any]:
+    size = 7 * int(request.call.subject.removeprefix("skill"))
+    return {
+        "hypotheses": [
+            {"context": "c" * (size + 1), "goal": goal, "initial_state": "i", "final_state": "f"}
+            for goal in ("g", "hh")
+        ]
+    }
+
+
+def verdict(request: ChatRequest) -> dict[str, Any]:
+    keep = int(request.call.subject, 16) % 3 != 0
+    fours = dict.fromkeys(("relevant", "complementary", "non_redundant", "executable"), keep)
+    return {**fours, "reason": "because", "title": "Three plain words" if keep else ""}
+
+
+def honest() -> ScriptedModel:
+    return ScriptedModel({"seeds.hypotheses": drafts, "seeds.judge": verdict})
+
+
+async def make(model: ScriptedModel, store: DictStore, **settings: Any) -> SeedResult:
+    return await make_seeds(SKILLS, Asker(model), LengthEmbedder(), store, **{"max_seeds": 3, **settings})
+
+
+async def test_everything_made_is_stored_and_nothing_beyond_the_last_seed_is_judged() -> None:
+    model, store, said = honest(), DictStore(), list[str]()
+    result = await make(model, store, progress=said.append)
+    assert len(result.seeds) == 3 and result.candidates[-1].kept
+    assert len(result.hypotheses) == 12 and result.problems == []
+    assert store.rows(Hypothesis) == sorted(result.hypotheses, key=lambda h: h.key)
+    assert store.rows(Candidate) == sorted(result.candidates, key=lambda c: c.key)
+    assert store.rows(ScenarioSeed) == sorted(result.seeds, key=lambda s: s.key)
+    assert sum(r.call.station == "seeds.judge" for r in model.requests) == len(result.candidates)
+    assert sum("kept" in line for line in said) == 3
+
+
+@pytest.mark.parametrize("in_flight", [1, 2, 16])
+async def test_the_result_does_not_depend_on_what_is_in_flight(in_flight: int) -> None:
+    assert await make(honest(), DictStore(), in_flight=in_flight) == await make(honest(), DictStore(), in_flight=3)
+
+
+async def test_a_second_run_asks_nothing_and_more_seeds_ask_only_for_the_rest() -> None:
+    store = DictStore()
+    first = await make(honest(), store)
+    again = honest()
+    assert await make(again, store) == first
+    assert again.requests == []
+    more = await make(again, store, max_seeds=4)
+    assert more.seeds[:3] == first.seeds
+    assert len(again.requests) == len(more.candidates) - len(first.candidates)
+
+
+async def test_an_unusable_answer_costs_one_skill_only() -> None:
+    def mostly(request: ChatRequest) -> dict[str, Any] | str:
+        return "no idea" if request.call.subject == "skill2" else drafts(request)
+
+    result = await make(ScriptedModel({"seeds.hypotheses": mostly, "seeds.judge": verdict}), DictStore())
+    assert [(p.reason, p.evidence.partition(":")[0]) for p in result.problems] == [(Reason.ANSWER_UNUSABLE, "skill2")]
+    assert {h.skill_id for h in result.hypotheses} == {s.skill_id for s in SKILLS} - {"skill2"}
+
+
+async def test_trouble_with_one_skill_leaves_the_others_stored() -> None:
+    def mostly(request: ChatRequest) -> dict[str, Any] | ModelUnavailable:
+        return ModelUnavailable("gone") if request.call.subject == "skill0" else drafts(request)
+
+    store = DictStore()
+    with pytest.raises(ModelUnavailable):
+        await make(ScriptedModel({"seeds.hypotheses": mostly}), store, in_flight=2)
+    assert {h.skill_id for h in store.rows(Hypothesis)} == {s.skill_id for s in SKILLS} - {"skill0"}
+
+
+async def test_an_endpoint_that_is_gone_is_not_asked_for_every_skill() -> None:
+    model = ScriptedModel({"seeds.hypotheses": lambda _: ModelUnavailable("gone")})
+    with pytest.raises(ModelUnavailable):
+        await make(model, DictStore(), in_flight=2)
+    assert len(model.requests) == 2
+
+
+async def test_a_run_killed_between_two_records_is_completed() -> None:
+    store = DictStore()
+    whole = await make(honest(), store)
+    kept = next(c for c in whole.candidates if c.kept)
+    del store.records[(Candidate, "all", kept.key)]
+    del store.records[(Hypothesis, "all", "skill1-2")]
+    again = honest()
+    assert await make(again, store) == whole
+    assert sorted(r.call.subject for r in again.requests) == sorted(["skill1", kept.candidate_id])
