@@ -70,7 +70,9 @@ class Trial(StoredRecord):
 
     @property
     def key(self) -> str:
-        return f"{self.bundle[:16]}-{self.attempt:03d}"
+        # A trial without a grade is tried again under the same attempt; every such try is kept.
+        ungraded = f"-{self.run_id}" if self.reward is None else ""
+        return f"{self.bundle[:16]}-{self.attempt:03d}{ungraded}"
 
     @property
     def success(self) -> bool:

@@ -1,0 +1,1 @@
+"""Instruction -> solution (executed: eT) -> verifier, written from the state that the container really has."""

@@ -1,0 +1,158 @@
+"""What can be told of test_outputs.py by reading it: names, coverage of requirements, imports, assertions.
+
+Belongs here: rules that hold for every verifier. Whether the tests tell right from wrong is validation's business.
+"""
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+
+from facet_dagster.records.authoring import requirements_of_test
+
+NETWORK = frozenset(
+    {"requests", "httpx", "aiohttp", "urllib3", "socket", "ssl", "ftplib", "smtplib", "telnetlib", "paramiko", "docker"}
+)
+NETWORK_MODULES = frozenset({"urllib.request", "http.client", "http.server"})
+SKIPS = frozenset({"skip", "skipif", "xfail", "importorskip"})
+# Calls that look at the container; at module level they would run while tests are collected.
+READS = frozenset(
+    {"open", "read_text", "read_bytes", "run", "run_as_agent", "check_output", "connect", "listdir", "iterdir", "glob"}
+    | {"rglob", "read_csv", "exists", "stat"}
+)
+FORBIDDEN_TEXT = re.compile(r"(?<![\w.])/solution\b|\bsolve\.sh\b|/logs/verifier|\breward\.(json|txt)\b")
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def test_names(source: str) -> tuple[str, ...]:
+    """Names of the module's test functions, in order. Raises SyntaxError."""
+    return tuple(f.name for f in ast.parse(source).body if isinstance(f, Function) and f.name.startswith("test"))
+
+
+def test_file_problems(source: str, requirement_ids: Sequence[str]) -> list[str]:
+    """What is wrong with a test file; one line each, empty when nothing is."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError) as error:
+        return [f"test_file is not valid Python: {error}"]
+    return [
+        *_name_problems(tree, requirement_ids),
+        *_import_problems(tree),
+        *_body_problems(tree),
+        *_module_level_problems(tree),
+        *sorted({f"the file mentions {found.group()}" for found in FORBIDDEN_TEXT.finditer(source)}),
+    ]
+
+
+def _name_problems(tree: ast.Module, requirement_ids: Sequence[str]) -> Iterator[str]:
+    tests = _tests(tree)
+    names = [test.name for test in tests]
+    if not names:
+        yield "there is no test function at module level"
+    known, cited = set(requirement_ids), set[str]()
+    for name in names:
+        ids = requirements_of_test(name)
+        cited.update(ids)
+        if not ids:
+            yield f"{name} is not named test_r<id>[_r<id>]_<what> in lower case"
+        for unknown in sorted(set(ids) - known):
+            yield f"{name} cites {unknown}, which is not a requirement"
+    for duplicate in sorted({name for name in names if names.count(name) > 1}):
+        yield f"{duplicate} is defined twice"
+    for missing in [r for r in requirement_ids if r not in cited]:
+        yield f"no test cites {missing}"
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef) and node.name.startswith("Test"):
+            yield f"class {node.name}: tests must be functions at module level"
+
+
+def _import_problems(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        modules: list[str] = []
+        if isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            modules = [node.module or ".", *(f"{node.module}.{alias.name}" for alias in node.names)]
+        for module in modules:
+            if module.partition(".")[0] in NETWORK or module in NETWORK_MODULES:
+                yield f"import of {module}: tests have no network; a local service is asked through run_as_agent"
+            elif module.startswith("."):
+                yield "relative imports do not work in the test file"
+
+
+def _body_problems(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else None
+        if name in SKIPS:
+            yield f"line {getattr(node, 'lineno', '?')}: {name} is not allowed; a test passes or fails"
+    asserting = _asserting(tree)
+    for test in _tests(tree):
+        if isinstance(test, ast.AsyncFunctionDef):
+            yield f"{test.name} is asynchronous"
+        if test.name not in asserting:
+            yield f"{test.name} asserts nothing"
+    for function in _functions(tree):
+        if _is_fixture(function) and function.name in asserting:
+            yield f"fixture {function.name} asserts: that would be an error and no failure; assert inside the tests"
+
+
+def _module_level_problems(tree: ast.Module) -> Iterator[str]:
+    """Reading while the tests are collected turns a missing output into an error before any test has run."""
+    for node in tree.body:
+        roots: list[ast.AST] = [node]
+        if isinstance(node, Function):
+            roots = list(node.decorator_list)
+        elif isinstance(node, ast.ClassDef | ast.Import | ast.ImportFrom):
+            continue
+        for call in (inner for root in roots for inner in ast.walk(root) if isinstance(inner, ast.Call)):
+            if _called(call) in READS:
+                yield f"line {call.lineno}: {_called(call)}() runs at import; read inside a test or a function it calls"
+
+
+def _functions(tree: ast.Module) -> list[Function]:
+    return [node for node in tree.body if isinstance(node, Function)]
+
+
+def _tests(tree: ast.Module) -> list[Function]:
+    return [function for function in _functions(tree) if function.name.startswith("test")]
+
+
+def _called(call: ast.Call) -> str | None:
+    function = call.func
+    return (
+        function.id
+        if isinstance(function, ast.Name)
+        else function.attr
+        if isinstance(function, ast.Attribute)
+        else None
+    )
+
+
+def _asserting(tree: ast.Module) -> set[str]:
+    """Functions that assert, themselves or through functions of the module that they call."""
+    functions = {function.name: function for function in _functions(tree)}
+    calls = {
+        name: {_called(node) for node in ast.walk(function) if isinstance(node, ast.Call)}
+        for name, function in functions.items()
+    }
+    found = {
+        name
+        for name, function in functions.items()
+        if any(_is_assertion(node) for node in ast.walk(function)) or calls[name] & {"fail", "raises"}
+    }
+    while grown := {name for name in functions if name not in found and calls[name] & found}:
+        found |= grown
+    return found
+
+
+def _is_assertion(node: ast.AST) -> bool:
+    if isinstance(node, ast.Raise) and node.exc is not None:
+        return any(isinstance(n, ast.Name) and n.id == "AssertionError" for n in ast.walk(node.exc))
+    return isinstance(node, ast.Assert)
+
+
+def _is_fixture(function: Function) -> bool:
+    decorators = [d.func if isinstance(d, ast.Call) else d for d in function.decorator_list]
+    return any(
+        (isinstance(d, ast.Attribute) and d.attr == "fixture") or (isinstance(d, ast.Name) and d.id == "fixture")
+        for d in decorators
+    )

@@ -1,0 +1,117 @@
+"""The verifier: test_outputs.py, written last, from (I, references, e0, e0 -> eT, S) (method 4, forward)."""
+
+from facet_dagster.authoring.look import look_into
+from facet_dagster.authoring.originals import at_tests, copy_originals
+from facet_dagster.authoring.solution import EVIDENCE, run_script
+from facet_dagster.authoring.static_check import test_file_problems, test_names
+from facet_dagster.ports import Container, Sandbox
+from facet_dagster.prompts.ask import Asker, Question
+from facet_dagster.prompts.views import show_diff, show_feedback, show_requirements, show_state
+from facet_dagster.records.authoring import Instruction, Solution, Verifier
+from facet_dagster.records.base import Record
+from facet_dagster.records.call import CallId
+from facet_dagster.records.container import ContainerSpec, FileEntry, Limits
+from facet_dagster.records.environment import Environment
+from facet_dagster.records.outcome import Component, Reason, Rejected
+from facet_dagster.records.scenario import Scenario
+from facet_dagster.records.validation import Feedback
+
+DEFAULT_LIMITS = Limits()
+
+
+class VerifierDraft(Record):
+    """test_outputs.py as its author answered it."""
+
+    test_file: str
+
+
+async def write_verifier(
+    seed_id: str,
+    scenario: Scenario,
+    environment: Environment,
+    instruction: Instruction,
+    solution: Solution,
+    *,
+    asker: Asker,
+    sandbox: Sandbox,
+    limits: Limits,
+    solve_timeout_s: float,
+    round: int = 0,
+    feedback: Feedback | None = None,
+) -> Verifier | Rejected:
+    """Write (or, with feedback, rewrite) the tests; their author may look, as root, into a container in the final
+    state with the originals under /tests/e0.
+
+    A solution that does not run a second time is rejected as unstable. Raises ModelError, BudgetSpent,
+    InfrastructureError.
+    """
+    spec = ContainerSpec(image=environment.image, seed=seed_id, purpose="look-verifier", limits=limits)
+    async with sandbox.open(spec) as container:
+        copies = await copy_originals(container, solution.execution.diff)
+        unstable = await _solve(container, solution, solve_timeout_s)
+        if unstable:
+            return unstable
+        await container.put(at_tests(copies), owner="root")
+        draft = await asker.ask(
+            Question(
+                prompt="authoring/verifier",
+                variables=_variables(scenario, environment, instruction, solution, copies, feedback),
+                answer=VerifierDraft,
+                call=CallId(station="authoring.verifier", subject=seed_id, round=round),
+                component=Component.VERIFIER,
+                check=lambda draft: test_file_problems(draft.test_file, scenario.requirement_ids()),
+                look=look_into(container, user="root"),
+                looks=2,
+                may_refuse=feedback is not None,
+            )
+        )
+    if isinstance(draft, Rejected):
+        return draft
+    return Verifier(test_file=draft.test_file, e0_copies=copies, tests=test_names(draft.test_file))
+
+
+async def with_e0_copies(
+    seed_id: str,
+    test_file: str,
+    environment: Environment,
+    solution: Solution,
+    *,
+    sandbox: Sandbox,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Verifier:
+    """The same tests with the originals of a new environment or solution. Raises InfrastructureError."""
+    spec = ContainerSpec(image=environment.image, seed=seed_id, purpose="originals", limits=limits)
+    async with sandbox.open(spec) as container:
+        copies = await copy_originals(container, solution.execution.diff)
+    return Verifier(test_file=test_file, e0_copies=copies, tests=test_names(test_file))
+
+
+async def _solve(container: Container, solution: Solution, timeout_s: float) -> Rejected | None:
+    result = await run_script(container, solution.script, timeout_s)
+    if result.ok:
+        return None
+    evidence = f"it ran once, and then ended with {result.limit or result.exit_code}\n{result.output[-EVIDENCE:]}"
+    return Rejected(component=Component.SOLUTION, reason=Reason.UNSTABLE, evidence=evidence)
+
+
+def _variables(
+    scenario: Scenario,
+    environment: Environment,
+    instruction: Instruction,
+    solution: Solution,
+    copies: tuple[FileEntry, ...],
+    feedback: Feedback | None,
+) -> dict[str, object]:
+    clauses = "\n".join(f"{name}: {clause}" for name, clause in instruction.clauses.items())
+    return {
+        "instruction": instruction.text,
+        "requirements": show_requirements(scenario.requirements),
+        "clauses": clauses,
+        "solution_reference": scenario.solution_reference,
+        "state": show_state(environment.e0, 5_000),
+        "diff": show_diff(solution.execution.diff),
+        "script": solution.script,
+        "originals": [copy.path for copy in copies],
+        "feedback": show_feedback(feedback),
+        "previous": feedback.previous if feedback else "",
+    }

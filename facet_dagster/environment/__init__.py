@@ -1,0 +1,1 @@
+"""Manifest -> materials and Dockerfile -> build, probe and repair -> observed state e0."""
