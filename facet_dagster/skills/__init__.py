@@ -1,0 +1,1 @@
+"""Read SKILL.md folders: normalise, reject with one reason, de-duplicate."""
