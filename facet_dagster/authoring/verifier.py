@@ -2,7 +2,7 @@
 
 from facet_dagster.authoring.look import look_into
 from facet_dagster.authoring.originals import at_tests, copy_originals
-from facet_dagster.authoring.solution import EVIDENCE, run_script
+from facet_dagster.authoring.solution import run_script
 from facet_dagster.authoring.static_check import test_file_problems, test_names
 from facet_dagster.ports import Container, Sandbox
 from facet_dagster.prompts.ask import Asker, Question
@@ -17,6 +17,8 @@ from facet_dagster.records.scenario import Scenario
 from facet_dagster.records.validation import Feedback
 
 DEFAULT_LIMITS = Limits()
+
+EVIDENCE = 4_000  # characters of output that a rejection keeps, from the end
 
 
 class VerifierDraft(Record):
