@@ -1,0 +1,43 @@
+# Two commands matter: `make demo` and `make test`. Both bring what they need.
+PYTHON ?= python3
+VENV := .venv
+FACET := $(VENV)/bin/facet
+MARK := $(VENV)/.installed
+
+.PHONY: demo test lint unit ui install clean test-harbor test-weak-model
+
+demo: install  ## skills in, verified tasks, trajectories and an SFT set out (recorded model)
+	@$(FACET) doctor --fix
+	@$(FACET) run
+
+ui: install  ## Dagster on the same instance, http://127.0.0.1:3000
+	@$(FACET) ui
+
+test: install  ## everything that CI runs
+	@$(FACET) doctor --fix
+	@$(MAKE) --no-print-directory lint
+	@$(VENV)/bin/pytest
+
+lint: install
+	@$(VENV)/bin/ruff check .
+	@$(VENV)/bin/ruff format --check .
+	@$(VENV)/bin/mypy
+	@$(VENV)/bin/lint-imports
+
+unit: install  ## seconds, no Docker
+	@$(VENV)/bin/pytest tests/unit tests/contract tests/dagster -m "not docker and not harbor and not weak_model"
+
+test-harbor: install  ## Harbor itself scores the exported demo tasks (installs Harbor in its own environment)
+	@$(VENV)/bin/pytest -m harbor tests/harbor
+
+test-weak-model: install  ## the line against a third-party server with a very weak model (compiles the server)
+	@$(VENV)/bin/pytest -m weak_model tests/weak_model
+
+install: $(MARK)
+
+$(MARK): pyproject.toml constraints.txt scripts/install.sh
+	@PYTHON=$(PYTHON) sh scripts/install.sh $(VENV)
+	@touch $(MARK)
+
+clean:  ## what the demo made; keeps the environment and the base image
+	rm -rf data/store data/out data/dagster

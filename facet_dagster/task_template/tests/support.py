@@ -1,0 +1,73 @@
+"""What test_outputs.py may use: the originals of files that the task edits, and running a delivered program safely.
+
+No assertions here. `E0 / "app/a.csv"` is /app/a.csv as it was before the agent worked; only files that the task edits
+in place or removes are kept there.
+"""
+
+import contextlib
+import os
+import pwd
+import signal
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO
+
+E0 = Path("/tests/e0")
+AGENT = "agent"
+OUTPUT_LIMIT = 1_000_000  # characters kept of each stream
+
+
+def run_as_agent(
+    argv: Sequence[str],
+    *,
+    timeout: float = 30,
+    cwd: str = "/app",
+    stdin: str | None = None,
+    env: Mapping[str, str] | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Run a program as the agent's user (where the tests run as root); `env` is added to a small fixed environment.
+
+    Streams go to files, not pipes: a process left in the background cannot hold up the test. Its whole process group
+    is killed at the end. Raises subprocess.TimeoutExpired after `timeout` seconds, OSError if it cannot start.
+    """
+    root = os.geteuid() == 0
+    user = pwd.getpwnam(AGENT) if root else pwd.getpwuid(os.geteuid())
+    fixed = {
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "HOME": user.pw_dir,
+        "USER": user.pw_name,
+        "LANG": "C.UTF-8",
+    }
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        given.write((stdin or "").encode())
+        given.seek(0)
+        process = subprocess.Popen(
+            list(argv),
+            cwd=cwd,
+            stdin=given,
+            stdout=out,
+            stderr=err,
+            env={**fixed, **(env or {})},
+            start_new_session=True,
+            user=user.pw_uid if root else None,
+            group=user.pw_gid if root else None,
+            extra_groups=[] if root else None,
+        )
+        try:
+            code = process.wait(timeout)
+        finally:
+            _end(process)
+        return subprocess.CompletedProcess(list(argv), code, _text(out), _text(err))
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _text(stream: IO[bytes]) -> str:
+    stream.seek(0)
+    return stream.read(OUTPUT_LIMIT).decode(errors="replace")

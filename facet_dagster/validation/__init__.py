@@ -1,0 +1,1 @@
+"""Grading and the gates: build, no-op, oracle; three-valued verdicts."""

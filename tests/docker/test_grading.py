@@ -1,0 +1,181 @@
+"""Grading and the gates on a real engine: rewards, trouble, limits, and an agent's leftovers that must not matter."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import pytest
+from docker import DockerClient
+
+from facet_dagster.adapters.docker_sandbox import DockerSandbox
+from facet_dagster.records.authoring import Execution, Solution, StateDiff, Verifier
+from facet_dagster.records.container import Command, ContainerSpec, FileEntry, Limits
+from facet_dagster.records.environment import Environment, Manifest, Materials, ObservedState
+from facet_dagster.records.outcome import Component, Reason
+from facet_dagster.records.validation import Gate, GradeReport, ValidationReport
+from facet_dagster.validation.grade import grade
+from facet_dagster.validation.validate import validate
+
+pytestmark = pytest.mark.docker
+
+LIMITS = Limits(memory_mb=256, pids=64)
+TESTS = """\
+from pathlib import Path
+
+from support import E0, run_as_agent
+
+
+def test_r1_doubled():
+    out = Path("/app/out.txt")
+    assert out.exists(), "/app/out.txt is missing"
+    assert out.read_text().strip() == "42"
+
+
+def test_r2_program_runs_as_the_agent():
+    done = run_as_agent(["bash", "/app/double.sh"], stdin=(E0 / "app/in.txt").read_text())
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["42", "agent"]
+"""
+SOLVE = """\
+set -e
+echo 'read n; echo $((n * 2)); id -un' > double.sh
+echo 21 | bash double.sh | head -1 > out.txt
+: > in.txt
+"""
+INPUT = FileEntry(path="/app/in.txt", content="21\n")
+
+
+def verifier(tests: str = TESTS) -> Verifier:
+    return Verifier(test_file=tests, e0_copies=(INPUT,), tests=("test_r1_doubled",))
+
+
+@pytest.fixture
+async def sandbox(
+    engine: DockerClient, run_id: str, assert_nothing_left: Callable[..., None]
+) -> AsyncIterator[DockerSandbox]:
+    yield DockerSandbox(engine, run_id=run_id)
+    assert_nothing_left(engine, run_id)
+
+
+@pytest.fixture
+async def freeze(sandbox: DockerSandbox, base_image: str) -> AsyncIterator[Callable[[str], Awaitable[str]]]:
+    """Runs a script as the agent in a fresh container and keeps what it left as an image."""
+    images: list[str] = []
+
+    async def left_by(script: str) -> str:
+        async with sandbox.open(ContainerSpec(image=base_image, seed="g", purpose="test", limits=LIMITS)) as container:
+            await container.put([INPUT], owner="agent")
+            done = await container.run(Command(script=script))
+            assert done.ok, done.output
+            images.append(await container.freeze())
+        return images[-1]
+
+    yield left_by
+    for image in images:
+        await sandbox.discard(image)
+
+
+async def graded(sandbox: DockerSandbox, image: str, tests: str = TESTS, timeout_s: float = 120) -> GradeReport:
+    return await grade(image, "g", verifier(tests), sandbox=sandbox, limits=LIMITS, timeout_s=timeout_s)
+
+
+async def validated(
+    sandbox: DockerSandbox, image: str, script: str, *, repeats: int, solve_timeout_s: float = 20
+) -> ValidationReport:
+    ran = Execution(exit_code=0, output="", seconds=0.0, limit=None, diff=StateDiff(files=()))
+    nothing = Materials(
+        apt_packages=[], pip_packages=[], files=[], generators=[], setup_commands=[], services=[], properties=[]
+    )
+    environment = Environment(
+        manifest=Manifest(directories=[], files=[], apt_packages=[], pip_packages=[], services=[], properties=[]),
+        materials=nothing,
+        dockerfile="",
+        image=image,
+        build_seconds=0.0,
+        probes=(),
+        e0=ObservedState(files=(), packages=(), tools={}, users=(), listening=()),
+        build_repairs=0,
+    )
+    return await validate(
+        "g",
+        environment,
+        Solution(script=script, workflow="", execution=ran),
+        verifier(),
+        bundle="b",
+        sandbox=sandbox,
+        limits=LIMITS,
+        repeats=repeats,
+        solve_timeout_s=solve_timeout_s,
+        grade_timeout_s=120,
+    )
+
+
+async def test_a_sound_bundle_passes_and_leaves_nothing(sandbox: DockerSandbox, base_image: str) -> None:
+    report = await validated(sandbox, base_image, SOLVE, repeats=2)
+    assert report.verdict is True, report.gates[-1].evidence
+    assert [r.reward for r in (*report.noop_runs, *report.oracle_runs)] == [0.0, 0.0, 1.0, 1.0]
+    assert "/app/out.txt is missing" in report.noop_runs[0].tests[0].message
+
+
+@pytest.mark.parametrize(
+    ("script", "reason", "component"),
+    [
+        ("echo 41 > out.txt", Reason.ORACLE_FAILED, None),
+        ("echo half >&2; exit 7", Reason.SOLUTION_FAILED, Component.SOLUTION),
+        ("sleep 600", Reason.SOLUTION_LIMIT, Component.SOLUTION),
+    ],
+)
+async def test_a_bad_solution_is_named(
+    sandbox: DockerSandbox, base_image: str, script: str, reason: Reason, component: Component | None
+) -> None:
+    report = await validated(sandbox, base_image, script, repeats=1, solve_timeout_s=5)
+    gate = report.failed_gate()
+    assert report.verdict is False and gate is not None
+    assert (gate.gate, gate.reason, gate.component) == (Gate.ORACLE, reason, component)
+
+
+@pytest.mark.parametrize(
+    ("tests", "limit"),
+    [
+        ("import nowhere\ndef test_r1_a(): pass\n", None),
+        ("import time\ndef test_r1_a(): time.sleep(600)\n", "time"),
+    ],
+    ids=["cannot-be-collected", "hangs"],
+)
+async def test_tests_that_cannot_run_are_no_zero(
+    sandbox: DockerSandbox, base_image: str, tests: str, limit: str | None
+) -> None:
+    report = await graded(sandbox, base_image, tests, timeout_s=5)
+    assert (report.reward, report.executed, report.limit) == (None, 0, limit)
+    assert report.trouble
+
+
+async def test_leftovers_of_the_agent_do_not_reach_the_grader(
+    sandbox: DockerSandbox, freeze: Callable[[str], Awaitable[str]]
+) -> None:
+    image = await freeze(
+        "mkdir -p ~/.local/bin ~/bin; for d in ~/.local/bin ~/bin /app; do echo 'exit 0' > $d/python3; "
+        "chmod +x $d/python3; done; for f in conftest sitecustomize pytest support json; do echo 'raise SystemExit(0)' "
+        "> /app/$f.py; done; mkdir -p /tmp/tests /logs/verifier 2>/dev/null; echo 1 > /logs/verifier/reward.txt; "
+        "(while :; do echo 1 > /logs/verifier/reward.txt; sleep 1; done) >/dev/null 2>&1 & true"
+    )
+    report = await graded(sandbox, image)
+    assert report.reward == 0.0
+    assert report.executed == 2
+
+
+async def test_the_agent_can_neither_change_tests_nor_rewards(sandbox: DockerSandbox, base_image: str) -> None:
+    tests = """\
+from support import run_as_agent
+
+
+def test_r1_read_only():
+    script = '''
+    for f in /tests/test_outputs.py /tests/grade.py /tests/test.sh /tests/e0/app/in.txt /tests/new /tests/e0/app/new \\
+             /logs/verifier/reward.json; do (echo 1 > $f) 2>/dev/null && echo "wrote $f"; done
+    ls /logs/verifier 2>/dev/null && echo listed
+    exit 0
+    '''
+    done = run_as_agent(["bash", "-c", script])
+    assert (done.returncode, done.stdout) == (0, "")
+"""
+    report = await graded(sandbox, base_image, tests)
+    assert report.reward == 1.0, report.tests

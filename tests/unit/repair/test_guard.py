@@ -1,0 +1,91 @@
+"""Patches that are refused, and those that may be tried."""
+
+import pytest
+
+from facet_dagster.records.authoring import Instruction, Solution, Verifier
+from facet_dagster.records.base import Record
+from facet_dagster.records.environment import Environment
+from facet_dagster.records.outcome import Component, Reason
+from facet_dagster.records.validation import Diagnosis
+from facet_dagster.repair.guard import refuse, strength
+
+
+def diagnosis(component: Component, decided_by: str = "table") -> Diagnosis:
+    return Diagnosis.model_validate(
+        {"component": component, "reason": Reason.ORACLE_FAILED, "evidence": "shown", "decided_by": decided_by}
+    )
+
+
+def test_a_patch_without_effect_is_refused(bodies: dict[Component, Record]) -> None:
+    solution, verifier = bodies[Component.SOLUTION], bodies[Component.VERIFIER]
+    environment = bodies[Component.ENVIRONMENT]
+    assert isinstance(solution, Solution) and isinstance(verifier, Verifier) and isinstance(environment, Environment)
+    patches: list[tuple[Record, Record, Component]] = [
+        (solution, solution.model_copy(update={"workflow": "told anew"}), Component.SOLUTION),
+        (solution, solution.model_copy(update={"script": solution.script + "  \n\n"}), Component.SOLUTION),
+        (verifier, verifier.model_copy(update={"e0_copies": ()}), Component.VERIFIER),
+        (environment, environment.model_copy(update={"build_seconds": 9.0}), Component.ENVIRONMENT),
+    ]
+    for before, after, component in patches:
+        refused = refuse(before, after, diagnosis(component, "model"))
+        assert refused is not None
+        assert (refused.component, refused.reason) == (component, Reason.IDENTICAL_PATCH)
+
+
+def test_a_real_change_may_be_tried(bodies: dict[Component, Record]) -> None:
+    solution = bodies[Component.SOLUTION]
+    assert isinstance(solution, Solution)
+    patch = solution.model_copy(update={"script": "printf '%.2f' 12.5 > total.txt"})
+    assert refuse(solution, patch, diagnosis(Component.SOLUTION)) is None
+
+
+@pytest.mark.parametrize("clauses", [{"R1": "Write the total"}, {"R1": "Write the total", "R2": " "}])
+def test_an_instruction_keeps_every_requirement(bodies: dict[Component, Record], clauses: dict[str, str]) -> None:
+    before = bodies[Component.INSTRUCTION]
+    assert isinstance(before, Instruction)
+    refused = refuse(before, before.model_copy(update={"clauses": clauses}), diagnosis(Component.INSTRUCTION, "model"))
+    assert refused is not None
+    assert refused.reason is Reason.REQUIREMENT_LOST
+    assert "R2" in refused.evidence
+
+
+def patched(before: Verifier, old: str, new: str) -> Verifier:
+    assert old in before.test_file
+    names = tuple(new if name == old else name for name in before.tests)
+    return before.model_copy(update={"test_file": before.test_file.replace(old, new), "tests": names})
+
+
+def test_a_verifier_keeps_every_requirement_even_if_it_was_blamed(bodies: dict[Component, Record]) -> None:
+    before = bodies[Component.VERIFIER]
+    assert isinstance(before, Verifier)
+    refused = refuse(
+        before, patched(before, "test_r2_rejects", "test_r1_rejects"), diagnosis(Component.VERIFIER, "model")
+    )
+    assert refused is not None
+    assert refused.reason is Reason.REQUIREMENT_LOST
+    assert "R2" in refused.evidence
+
+
+def test_fewer_checks_need_a_cited_contradiction(bodies: dict[Component, Record]) -> None:
+    before = bodies[Component.VERIFIER]
+    assert isinstance(before, Verifier)
+    patch = patched(before, '    assert rows[0] == "line,reason"\n', "")
+    refused = refuse(before, patch, diagnosis(Component.VERIFIER, "table"))
+    assert refused is not None
+    assert refused.reason is Reason.TEST_WEAKENED
+    assert "2 tests with 3 checks before, 2 with 2 after" in refused.evidence
+    assert refuse(before, patch, diagnosis(Component.VERIFIER, "model")) is None
+    assert refuse(before, patch, diagnosis(Component.VERIFIER, "person")) is None
+
+
+def test_as_many_checks_in_other_words_may_be_tried(bodies: dict[Component, Record]) -> None:
+    before = bodies[Component.VERIFIER]
+    assert isinstance(before, Verifier)
+    patch = patched(before, 'assert total() == "12.50"', "assert float(total()) == 12.5")
+    assert refuse(before, patch, diagnosis(Component.VERIFIER)) is None
+
+
+def test_strength_counts_what_can_fail() -> None:
+    text = "def check(x):\n    assert x\ndef test_a():\n    with pytest.raises(OSError):\n        check(1)\n"
+    assert strength(text) == (1, 2)
+    assert strength("def broken(:") == (0, 0)
