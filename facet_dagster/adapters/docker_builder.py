@@ -1,0 +1,91 @@
+"""The ImageBuilder port on Docker's classic builder: arguments, labels, what an image may hold."""
+
+import os
+from dataclasses import dataclass
+
+from docker import DockerClient
+from docker.errors import APIError, ImageNotFound
+
+from facet_dagster.adapters.docker_build import Build, CacheGone
+from facet_dagster.adapters.docker_build_args import build_args
+from facet_dagster.adapters.docker_calls import EngineCalls, uninterrupted
+from facet_dagster.adapters.docker_labels import labels
+from facet_dagster.adapters.docker_sweep import remove_image
+from facet_dagster.errors import InfrastructureError
+from facet_dagster.records.container import BuildFault, BuildRequest, BuildResult
+
+_ATTEMPTS = 3
+_NO_VOLUMES = "VOLUME is not allowed: what lies in a volume is neither bounded nor part of the image ({paths})."
+
+
+@dataclass(frozen=True)
+class _Image:
+    id: str
+    volumes: tuple[str, ...]
+
+
+class DockerImageBuilder:
+    """Builds for one run on top of the local base image. Engine trouble raises InfrastructureError."""
+
+    def __init__(self, client: DockerClient, *, run_id: str, base_image: str) -> None:
+        self._client = client
+        self._run_id = run_id
+        self._base_image = base_image
+        self._calls = EngineCalls()
+
+    async def build(self, request: BuildRequest) -> BuildResult:
+        """Build under the request's limits; a failed or cancelled build leaves neither container nor layer."""
+        before = await self._inspect(request.tag())
+        result = await self._attempts(request)
+        if not result.ok:
+            return result
+        made = await self._inspect(request.tag())
+        if made is None:
+            raise InfrastructureError(f"the container engine built {request.tag()} but does not know it")
+        if before is not None and before.id != made.id:
+            await self._remove_unused(before.id)
+        if made.volumes:
+            await self.remove(request.tag())
+            closing = _NO_VOLUMES.format(paths=", ".join(made.volumes))
+            return result.model_copy(update={"fault": BuildFault.FAILED, "log": f"{result.log[-19_000:]}\n{closing}"})
+        return result
+
+    async def _attempts(self, request: BuildRequest) -> BuildResult:
+        arguments = build_args(request.dockerfile, os.environ, base_image=self._base_image)
+        owned = labels(run_id=self._run_id, seed=request.seed, purpose="environment")
+        for _ in range(_ATTEMPTS):
+            build = Build(self._client, self._calls, request, image_labels=owned, arguments=arguments)
+            try:
+                return await build.result()
+            except CacheGone as error:
+                last = error
+        raise InfrastructureError(f"cached layers vanish during the build: {last}")
+
+    async def exists(self, image: str) -> bool:
+        """Whether the engine has the image."""
+        return await self._inspect(image) is not None
+
+    async def remove(self, image: str) -> None:
+        """Remove an image with its untagged layers; nothing happens if it is gone already."""
+        await uninterrupted(self._calls.call("remove an image", remove_image, self._client, image))
+
+    async def _inspect(self, image: str) -> _Image | None:
+        return await self._calls.call("look at an image", self._look_at, image)
+
+    def _look_at(self, image: str) -> _Image | None:
+        try:
+            found = self._client.images.get(image)
+        except ImageNotFound:
+            return None
+        return _Image(id=str(found.id), volumes=tuple(sorted(found.attrs["Config"].get("Volumes") or {})))
+
+    async def _remove_unused(self, image_id: str) -> None:
+        """Remove the image that had the tag before, unless something stands on it."""
+        await uninterrupted(self._calls.call("remove a replaced image", self._try_to_remove, image_id))
+
+    def _try_to_remove(self, image_id: str) -> None:
+        try:
+            remove_image(self._client, image_id)
+        except APIError as error:
+            if error.status_code != 409:
+                raise

@@ -1,0 +1,65 @@
+"""Labels that say what is ours, of which run, and which process owns it. Starts and removes nothing."""
+
+import os
+import platform
+from pathlib import Path
+
+PROJECT = "facet-dagster"
+PROJECT_LABEL = "facet.project"
+RUN_LABEL = "facet.run"
+OWNER_LABEL = "facet.pid"
+
+
+def labels(*, run_id: str, seed: str, purpose: str) -> dict[str, str]:
+    """Labels of a container or image that this process owns."""
+    return {
+        PROJECT_LABEL: PROJECT,
+        RUN_LABEL: run_id,
+        "facet.seed": seed,
+        "facet.purpose": purpose,
+        OWNER_LABEL: owner_of(os.getpid()),
+    }
+
+
+def owner_of(pid: int) -> str:
+    """`pid:start time:host`, which no other process ever has; the start time tells a re-used pid apart."""
+    return f"{pid}:{_start_time(pid)}:{_host()}"
+
+
+def is_dead(owner: str) -> bool:
+    """True only if the owner ran on this very host and boot and is gone; what cannot be known counts as alive."""
+    pid, _, rest = owner.partition(":")
+    start, _, host = rest.partition(":")
+    if not pid.isdigit() or host != _host():
+        return False
+    return _start_time(int(pid)) != start
+
+
+def _host() -> str:
+    # The pid namespace keeps containers that share the engine (and the boot) from judging one another's pids.
+    boot = Path("/proc/sys/kernel/random/boot_id")
+    space = Path("/proc/self/ns/pid")
+    boot_id = boot.read_text().strip() if boot.exists() else "no-boot-id"
+    pid_space = str(space.readlink()) if space.is_symlink() else "no-namespace"
+    return f"{platform.node()}/{boot_id}/{pid_space}"
+
+
+def _start_time(pid: int) -> str:
+    """Clock ticks since boot at which the process started; "gone" without one (or once it is only a zombie)."""
+    if not Path("/proc/self/stat").exists():
+        return _signalled(pid)
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return "gone"
+    return "gone" if fields[0] in "ZX" else fields[19]
+
+
+def _signalled(pid: int) -> str:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return "gone"
+    except PermissionError:
+        return "running"
+    return "running"

@@ -1,0 +1,99 @@
+"""A process that dies with containers open and a build under way: the next one sweeps, and sweeps only that."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import pytest
+from docker import DockerClient
+
+from facet_dagster.adapters.docker_builder import DockerImageBuilder
+from facet_dagster.adapters.docker_sandbox import DockerSandbox
+from facet_dagster.adapters.docker_sweep import remove_run
+from facet_dagster.records.container import BuildRequest, ContainerSpec, FileEntry
+
+pytestmark = pytest.mark.docker
+
+VICTIM = """
+import asyncio, sys
+from facet_dagster.adapters.docker_builder import DockerImageBuilder
+from facet_dagster.adapters.docker_sandbox import DockerSandbox
+from facet_dagster.adapters.engine import connect
+from facet_dagster.records.container import BuildRequest, Command, ContainerSpec, FileEntry
+
+async def main(run, base):
+    client = connect()
+    sandbox, builder = DockerSandbox(client, run_id=run), DockerImageBuilder(client, run_id=run, base_image=base)
+    head = "ARG BASE_IMAGE\\nFROM ${BASE_IMAGE}\\n"
+    done = BuildRequest(seed="dies", dockerfile=head + "COPY x /x\\n", context=(FileEntry.of("x", run.encode()),))
+    assert (await builder.build(done)).ok
+    async with sandbox.open(ContainerSpec(image=done.tag(), seed="dies", purpose="test")) as container:
+        await container.freeze()
+        hangs = BuildRequest(seed="dies", dockerfile=head + f"RUN echo {run}; sleep 611\\n", context=())
+        building = asyncio.create_task(builder.build(hangs))
+        await container.run(Command(script="true"))
+        await asyncio.sleep(1.5)
+        print("ready", flush=True)
+        await container.run(Command(script="sleep 600", timeout_s=600))
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+def of_run(client: DockerClient, run: str) -> tuple[int, int]:
+    """How many containers and tagged images a run has."""
+    wanted = {"label": [f"facet.run={run}"]}
+    return len(client.api.containers(all=True, filters=wanted)), len(client.api.images(filters=wanted))
+
+
+def building(client: DockerClient, run: str) -> list[str]:
+    rows = client.api.containers(all=True)
+    return [row["Id"] for row in rows if row["Command"].startswith("/bin/sh -c 'echo " + run[:8])]
+
+
+async def test_kill_9_then_sweep(
+    engine: DockerClient, run_id: str, base_image: str, assert_nothing_left: Callable[..., None]
+) -> None:
+    dead_run = f"{run_id}-dead"
+    victim = subprocess.Popen([sys.executable, "-c", VICTIM, dead_run, base_image], stdout=subprocess.PIPE, text=True)
+    assert victim.stdout is not None and victim.stdout.readline() == "ready\n"
+    sandbox = DockerSandbox(engine, run_id=run_id)
+    try:
+        await sandbox.sweep()
+        assert of_run(engine, dead_run) == (1, 2), "a living run was swept"
+        async with sandbox.open(ContainerSpec(image=base_image, seed="lives", purpose="test")):
+            victim.kill()
+            victim.wait()
+            assert await sandbox.sweep() >= 3
+            assert_nothing_left(engine, dead_run)
+            assert of_run(engine, run_id) == (1, 0)
+        assert gone(lambda: building(engine, dead_run)), "the build of a dead process goes on"
+    finally:
+        victim.kill()
+        remove_run(engine, dead_run)
+
+
+def gone(look: Callable[[], list[str]]) -> bool:
+    for _ in range(50):
+        if not look():
+            return True
+        time.sleep(0.2)
+    return False
+
+
+async def test_the_end_of_a_run_removes_all_of_it_and_nothing_else(
+    engine: DockerClient, run_id: str, base_image: str, assert_nothing_left: Callable[..., None]
+) -> None:
+    ours, other = run_id, f"{run_id}-other"
+    head = "ARG BASE_IMAGE\nFROM ${BASE_IMAGE}\nCOPY x /x\n"
+    for run in (ours, other):
+        builder = DockerImageBuilder(engine, run_id=run, base_image=base_image)
+        request = BuildRequest(seed=run, dockerfile=head, context=(FileEntry.of("x", run.encode()),))
+        assert (await builder.build(request)).ok
+    async with DockerSandbox(engine, run_id=ours).open(ContainerSpec(image=base_image, seed="s", purpose="test")) as c:
+        await c.freeze()
+        assert remove_run(engine, ours) == 3
+    assert_nothing_left(engine, ours)
+    assert of_run(engine, other) == (0, 1)
+    assert remove_run(engine, other) == 1

@@ -1,0 +1,151 @@
+"""The terminal over a real tmux in a real container, and a whole trial with a scripted teacher."""
+
+import json
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+from docker import DockerClient
+
+from facet_dagster.adapters.docker_sandbox import DockerSandbox
+from facet_dagster.records.authoring import Instruction
+from facet_dagster.records.container import Command, ContainerSpec, Limits
+from facet_dagster.records.environment import Environment, Manifest, Materials, ObservedState
+from facet_dagster.records.rollout import StopReason, Trial
+from facet_dagster.records.validation import GradeReport
+from facet_dagster.rollout.limits import TrialLimits
+from facet_dagster.rollout.terminal import Terminal, TerminalDied
+from facet_dagster.rollout.trial import run_trial
+from facet_dagster.testing.scripted_model import ScriptedModel
+
+pytestmark = pytest.mark.docker
+
+LIMITS = Limits(memory_mb=512, pids=64, disk_mb=100)
+
+
+@pytest.fixture
+async def sandbox(
+    engine: DockerClient, run_id: str, assert_nothing_left: Callable[..., None]
+) -> AsyncIterator[DockerSandbox]:
+    yield DockerSandbox(engine, run_id=run_id)
+    assert_nothing_left(engine, run_id)
+
+
+def spec(image: str) -> ContainerSpec:
+    return ContainerSpec(image=image, seed="terminal", purpose="test", limits=LIMITS)
+
+
+async def test_the_first_screen_is_the_same_everywhere(sandbox: DockerSandbox, base_image: str) -> None:
+    for _ in range(2):
+        async with sandbox.open(spec(base_image)) as container:
+            assert await Terminal(container).start() == "agent@task:/app$"
+
+
+async def test_only_what_is_new_is_shown(sandbox: DockerSandbox, base_image: str) -> None:
+    async with sandbox.open(spec(base_image)) as container:
+        terminal = Terminal(container)
+        await terminal.start()
+        await terminal.send("echo first-$((1+1)); cd /tmp\n", 0.4)
+        first = await terminal.observe()
+        assert first == "New terminal output:\nagent@task:/app$ echo first-$((1+1)); cd /tmp\nfirst-2\nagent@task:/tmp$"
+        await terminal.send("whoami; echo $USER ${FACET_PROMPT-unset} ${PROMPT_COMMAND-unset}\n", 0.4)
+        second = await terminal.observe()
+        assert "first-2" not in second and "agent\nagent unset unset\n" in second
+        # More than a screenful of output is still shown from its beginning.
+        await terminal.send("seq 1 200\n", 0.5)
+        third = (await terminal.observe()).splitlines()
+        assert third[2:202] == [str(n) for n in range(1, 201)]
+
+
+async def test_a_flood_is_cut_in_the_middle(sandbox: DockerSandbox, base_image: str) -> None:
+    async with sandbox.open(spec(base_image)) as container:
+        terminal = Terminal(container)
+        await terminal.start()
+        await terminal.send("seq 100000 120000\n", 1.5)
+        shown = await terminal.observe()
+        assert len(shown.encode()) < 10_200
+        assert "\n100000\n" in shown and "\n120000\n" in shown and "bytes left out" in shown
+
+
+async def test_keys_interrupt_and_verbatim_text_arrives(sandbox: DockerSandbox, base_image: str) -> None:
+    text = "a 'quoted' \"line\" with $HOME `id` \\n C-c ✓ Grüße"
+    async with sandbox.open(spec(base_image)) as container:
+        terminal = Terminal(container)
+        await terminal.start()
+        await terminal.send("sleep 1000\n", 0.3)
+        await terminal.send("C-c", 0.3)
+        await terminal.send(f"cat > note.txt\n{text}\n", 0.2)
+        await terminal.send("C-d", 0.3)
+        assert await container.read("/app/note.txt", max_bytes=1000) == f"{text}\n".encode()
+        assert (await terminal.observe()).endswith("agent@task:/app$")
+
+
+async def test_a_large_file_can_be_typed(sandbox: DockerSandbox, base_image: str) -> None:
+    lines = "".join(f"line {n} of a long text that is typed into the terminal\n" for n in range(3_000))
+    async with sandbox.open(spec(base_image)) as container:
+        terminal = Terminal(container)
+        await terminal.start()
+        await terminal.send(f"cat > big.txt << 'EOT'\n{lines}EOT\n", 2.0)
+        for _ in range(20):
+            await terminal.send("", 0.5)
+            if (await terminal.observe()).endswith("agent@task:/app$"):
+                break
+        assert await container.read("/app/big.txt", max_bytes=1_000_000) == lines.encode()
+
+
+async def test_a_cleared_or_full_screen_is_shown_as_it_stands(sandbox: DockerSandbox, base_image: str) -> None:
+    async with sandbox.open(spec(base_image)) as container:
+        terminal = Terminal(container)
+        await terminal.start()
+        await terminal.send("seq 1 500 > n; less n\n", 0.5)
+        paged = await terminal.observe()
+        assert paged.startswith("Current terminal screen:\n1\n2\n")
+        await terminal.send("q", 0.3)
+        assert "agent@task:/app$" in await terminal.observe()
+        await terminal.send("seq 300; clear; echo after\n", 0.5)
+        assert (await terminal.observe()).rstrip().endswith("after\nagent@task:/app$")
+
+
+@pytest.mark.parametrize("end", ["exit\n", "C-d", "kill -9 $PPID $$\n"])
+async def test_a_session_that_was_left_is_dead(sandbox: DockerSandbox, base_image: str, end: str) -> None:
+    async with sandbox.open(spec(base_image)) as container:
+        terminal = Terminal(container)
+        await terminal.start()
+        with pytest.raises(TerminalDied):
+            await terminal.send(end, 0.5)
+            await terminal.observe()
+
+
+async def test_a_trial_is_graded_after_its_processes_are_gone(sandbox: DockerSandbox, base_image: str) -> None:
+    async def grade(image: str) -> GradeReport:
+        async with sandbox.open(spec(image)) as container:
+            look = await container.run(Command(script="cat /app/out.txt; pgrep -c -x tmux || true"))
+        reward = 1.0 if look.output == "done\n0\n" else 0.0
+        return GradeReport(reward=reward, tests=(), executed=1, seconds=0.0, output=look.output)
+
+    def say(keys: list[str], done: bool) -> str:
+        commands = [{"keystrokes": k, "duration": 0.3} for k in keys]
+        return json.dumps({"analysis": "", "plan": "", "commands": commands, "task_complete": done})
+
+    answers = [say(["(sleep 1000; rm out.txt) &\n", "echo done > out.txt\n"], False), say([], True), say([], True)]
+    trial = await _trial(sandbox, base_image, answers, grade)
+    assert trial.stop is StopReason.COMPLETED and trial.success, trial.grade
+    assert "echo done > out.txt" in trial.turns[0].observation
+
+
+async def _trial(sandbox: DockerSandbox, image: str, answers: list[str], grade: Callable[[str], object]) -> Trial:
+    nothing = {"files": [], "apt_packages": [], "pip_packages": [], "services": [], "properties": []}
+    environment = Environment(
+        manifest=Manifest(directories=[], **nothing),
+        materials=Materials(generators=[], setup_commands=[], **nothing),
+        dockerfile="",
+        image=image,
+        build_seconds=0,
+        probes=(),
+        e0=ObservedState(files=(), packages=(), tools={}, users=(), listening=()),
+        build_repairs=0,
+    )
+    return await run_trial(
+        "org/terminal", "terminal", "b" * 64, 0, Instruction(text="Write done.", clauses={}), environment,
+        model=ScriptedModel({"rollout.teacher": answers}), model_name="scripted", sandbox=sandbox, limits=LIMITS,
+        settings=TrialLimits(), grade=grade, run_id="run",
+    )  # fmt: skip
