@@ -1,0 +1,87 @@
+"""Settings to adapters: opens a workshop on the real outside world and leaves nothing behind in Docker.
+
+The only place where the choice between the recorded and a live model is made.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from facet_dagster.adapters.base_image import ensure_base
+from facet_dagster.adapters.docker_builder import DockerImageBuilder
+from facet_dagster.adapters.docker_sandbox import DockerSandbox
+from facet_dagster.adapters.docker_sweep import remove_run, sweep_dead
+from facet_dagster.adapters.engine import connect
+from facet_dagster.adapters.ledger import StoreLedger
+from facet_dagster.adapters.metered_model import MeteredModel
+from facet_dagster.adapters.minilm_embedder import MiniLMEmbedder
+from facet_dagster.adapters.openai_model import OpenAIModel
+from facet_dagster.adapters.parquet_store import ParquetStore
+from facet_dagster.adapters.recorded_model import RecordedModel
+from facet_dagster.ports import ChatModel
+from facet_dagster.settings import Models, Settings
+from facet_dagster.workshop import Workshop
+
+
+def _quiet(_line: str) -> None:
+    """Nobody wants to know."""
+
+
+@contextmanager
+def open_workshop(settings: Settings, *, run_id: str, progress: Callable[[str], None] = _quiet) -> Iterator[Workshop]:
+    """A workshop of one run; what dead runs left in Docker is swept first, what this one made is removed last.
+
+    Raises SettingsError, StoreTooNew, EngineUnavailable and InfrastructureError, each with what to do.
+    """
+    store = ParquetStore(settings.store)
+    models = settings.models
+    inner, changed = _model(models)
+    names = models.names()
+    ledger = StoreLedger(
+        store,
+        names=names,
+        prices={role: (price.prompt, price.completion) for role, price in models.prices.items()},
+        budget_tokens=settings.budget.tokens,
+        budget_usd=settings.budget.usd,
+        run_id=run_id,
+    )
+    client = connect()
+    swept = sweep_dead(client)
+    if swept:
+        progress(f"removed {swept} container(s) and image(s) that a dead run had left behind")
+    base = ensure_base(client, progress)
+    try:
+        yield Workshop(
+            model=MeteredModel(inner, store=store, ledger=ledger, names=names, in_flight=models.in_flight),
+            embedder=MiniLMEmbedder(),
+            builder=DockerImageBuilder(client, run_id=run_id, base_image=base),
+            sandbox=DockerSandbox(client, run_id=run_id),
+            store=store,
+            ledger=ledger,
+            run_id=run_id,
+            out=settings.out,
+            organisation=settings.organisation,
+            model_names=names,
+            changed_prompts=changed,
+            seeding=settings.seeding,
+            construction=settings.construction,
+            rollouts=settings.rollouts,
+        )
+    finally:
+        remove_run(client, run_id)
+        client.close()
+
+
+def _model(models: Models) -> tuple[ChatModel, Sequence[str]]:
+    """The model that answers, and the list in which a recorded one notes prompts that have changed."""
+    if models.base_url is None:
+        recorded = RecordedModel(models.recordings)
+        return recorded, recorded.changed
+    live = OpenAIModel(
+        models.base_url,
+        models.api_key.get_secret_value(),
+        models.names(),
+        timeout_s=models.timeout_s,
+        retries=models.retries,
+        structured=models.structured,
+    )
+    return live, ()

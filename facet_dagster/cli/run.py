@@ -1,0 +1,112 @@
+"""`facet run`: the whole line through the same assets that the Dagster UI shows, with live progress.
+
+Belongs here: the order of the groups and what is said at the end. The work stands behind the assets.
+"""
+
+import time
+import uuid
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console
+
+from facet_dagster import definitions as line
+from facet_dagster.adapters.recordings import export_recordings
+from facet_dagster.adapters.wiring import open_workshop
+from facet_dagster.cli.progress import LiveProgress
+from facet_dagster.cli.tables import frame_table
+from facet_dagster.errors import FacetError, InfrastructureError
+from facet_dagster.records.bundle import SeedOutcome, Status
+from facet_dagster.settings import Settings
+from facet_dagster.workshop import Workshop
+
+
+class RunFailed(FacetError):
+    """A stage of the run met trouble; carries the exit code of what it was."""
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+def run_line(settings: Settings, console: Console, *, seeds: Sequence[str] | None, record: Path | None) -> None:
+    """Run all groups (or only the seeds given), show progress, end with the funnel and the paths.
+
+    Raises FacetError when trouble, not rejections, kept work from being done.
+    """
+    began = time.monotonic()
+    run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:6]}"
+    with (
+        LiveProgress(console) as progress,
+        line.open_instance(settings.dagster_home) as instance,
+        open_workshop(settings, run_id=run_id, progress=progress.note) as workshop,
+    ):
+        try:
+            for title, names in _stages(seeds):
+                progress.note(f"[bold]{title}[/]")
+                _materialise(names, instance, settings, workshop, progress, seeds)
+        finally:
+            if record is not None:
+                count = export_recordings(workshop.store, record)
+                progress.note(f"{count} completions recorded in {record}")
+        pending = _pending(workshop, run_id)
+    _summary(settings, console, workshop, time.monotonic() - began)
+    if pending:
+        first = pending[0]
+        raise InfrastructureError(
+            f"{len(pending)} seed(s) met trouble and are pending; the same command goes on with them. "
+            f"{first.seed}: {first.evidence.splitlines()[0]}"
+        )
+
+
+def _stages(seeds: Sequence[str] | None) -> list[tuple[str, tuple[str, ...]]]:
+    planning = [] if seeds else [("skills", line.SKILLS), ("scenario seeds", line.SEEDING)]
+    return [
+        *planning,
+        ("construction", line.CONSTRUCTION),
+        ("rollouts", line.ROLLOUTS),
+        ("datasets", line.DATASETS),
+        ("reports", line.REPORTS),
+    ]
+
+
+def _materialise(
+    names: tuple[str, ...],
+    instance: line.Instance,
+    settings: Settings,
+    workshop: Workshop,
+    progress: LiveProgress,
+    seeds: Sequence[str] | None,
+) -> None:
+    overrides = {
+        "workshop": line.Session(settings, workshop),
+        "settings": settings,
+        "store": workshop.store,
+        "onlooker": progress,
+    }
+    result = line.materialise(names, instance=instance, seeds=seeds, overrides=overrides)
+    if result.trouble is not None:
+        raise RunFailed(result.trouble.message, result.trouble.exit_code)
+
+
+def _pending(workshop: Workshop, run_id: str) -> list[SeedOutcome]:
+    rows = workshop.store.rows(SeedOutcome)
+    return [row for row in rows if row.run_id == run_id and row.status is Status.PENDING]
+
+
+def _summary(settings: Settings, console: Console, workshop: Workshop, seconds: float) -> None:
+    console.print(frame_table(settings.store, "funnel"))
+    tokens, usd = workshop.ledger.spent()
+    if workshop.changed_prompts:
+        count = len(workshop.changed_prompts)
+        console.print(f"[yellow]{count} recorded answer(s) belong to prompts that have changed since[/]")
+    console.print(
+        f"tasks         {workshop.tasks}\n"
+        f"trajectories  {workshop.out / 'trajectories'}\n"
+        f"SFT set       {workshop.out / 'sft'}\n"
+        f"store         {settings.store}\n"
+        f"spent         {tokens} tokens, {usd:.4f} USD (replayed answers cost nothing), {seconds:.0f} s\n"
+        f"next          facet seeds | facet show SEED | facet yields list | make ui",
+        highlight=False,
+    )

@@ -1,0 +1,79 @@
+"""`facet show SEED`: the life of one seed - versions, rounds, evidence, cost."""
+
+from rich.console import Console
+from rich.markdown import Markdown
+from rich.table import Table
+
+from facet_dagster.errors import SettingsError
+from facet_dagster.ports import Store
+from facet_dagster.records.authoring import Instruction, Verifier
+from facet_dagster.records.bundle import ComponentVersion, SeedOutcome
+from facet_dagster.records.rollout import Trial
+from facet_dagster.records.scenario import Scenario
+from facet_dagster.records.seed import ScenarioSeed
+from facet_dagster.records.validation import ValidationReport
+
+
+def show_seed(store: Store, seed_id: str, console: Console) -> None:
+    """Print everything that is known of a seed. Raises SettingsError for an unknown one."""
+    seed = store.get(ScenarioSeed, "all", seed_id)
+    if seed is None:
+        raise SettingsError(f"unknown seed {seed_id!r}: `facet seeds` lists those there are")
+    versions = store.rows(ComponentVersion, seed_id)
+    console.print(f"[bold]{seed.title}[/]  ({seed.seed_id})\nskills: {', '.join(seed.skill_ids)}\n{seed.rationale}\n")
+    console.print(_history(versions))
+    for version in versions:
+        if version.diagnosis is not None:
+            cited = f"{version.diagnosis.reason.value} ({version.diagnosis.decided_by})"
+            console.print(f"round {version.round}: {version.component.value} rewritten - {cited}")
+            console.print(version.diagnosis.evidence, style="dim", markup=False, highlight=False)
+    _current(versions, console)
+    for outcome in store.rows(SeedOutcome, seed_id)[-1:]:
+        console.print(f"[bold]{outcome.status.value}[/] after {outcome.rounds} repair round(s)")
+        console.print(outcome.evidence, style="dim", markup=False, highlight=False)
+    for trial in store.rows(Trial, seed_id):
+        marker = " (recorded model)" if trial.recorded else ""
+        console.print(
+            f"attempt {trial.attempt} by {trial.model}{marker}: reward {trial.reward}, {len(trial.turns)} turns, "
+            f"{trial.stop.value}"
+        )
+
+
+def _history(versions: list[ComponentVersion]) -> Table:
+    table = Table("#", "round", "component", "origin", "result", "seconds", "tokens", "usd", box=None)
+    for version in versions:
+        rejected = version.rejected
+        table.add_row(
+            str(version.sequence),
+            str(version.round),
+            version.component.value,
+            version.origin.value,
+            f"[red]{rejected.reason.value}[/]" if rejected else _result(version),
+            f"{version.seconds:.1f}",
+            str(version.tokens),
+            f"{version.cost_usd:.4f}",
+        )
+    return table
+
+
+def _result(version: ComponentVersion) -> str:
+    if isinstance(version.body, ValidationReport):
+        gate = version.body.failed_gate()
+        return f"[red]{gate.gate.value}[/]" if gate else "[green]all gates passed[/]"
+    return "[green]ok[/]"
+
+
+def _current(versions: list[ComponentVersion], console: Console) -> None:
+    """The instruction as it stands, and which tests assert which requirement."""
+    bodies = [version.body for version in versions]
+    scenario = next((b for b in reversed(bodies) if isinstance(b, Scenario)), None)
+    instruction = next((b for b in reversed(bodies) if isinstance(b, Instruction)), None)
+    verifier = next((b for b in reversed(bodies) if isinstance(b, Verifier)), None)
+    if instruction is not None:
+        console.print(Markdown(instruction.text))
+    if scenario is not None and verifier is not None:
+        table = Table("requirement", "tests", box=None)
+        for requirement in scenario.requirements:
+            tests = [n for n, ids in verifier.requirement_table().items() if requirement.id in ids]
+            table.add_row(f"{requirement.id} {requirement.text}", "\n".join(tests) or "[red]none[/]")
+        console.print(table)

@@ -1,0 +1,20 @@
+"""Answers of DuckDB as tables for the terminal."""
+
+from rich.table import Table
+
+from facet_dagster.yields.views import run_query
+
+
+def frame_table(store: str, query: str) -> Table:
+    """The answer to a ready question as a table for the terminal."""
+    frame = run_query(store, query)
+    table = Table(*[str(column) for column in frame.columns], box=None)
+    for row in frame.itertuples(index=False):
+        table.add_row(*[_cell(value) for value in row])
+    return table
+
+
+def _cell(value: object) -> str:
+    if value is None or value != value:  # NaN is not equal to itself
+        return ""
+    return f"{value:g}" if isinstance(value, float) else str(value)

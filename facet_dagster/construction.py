@@ -1,0 +1,302 @@
+"""One seed's walk from scenario to accepted task, repair rounds included; durable after every step.
+
+Forward order: environment first, then instruction, solution and verifier from the state that the container
+really has. A failure is diagnosed, one component is rewritten, what stands downstream is executed again (not
+rewritten), and the whole is validated from clean; at most `task_repairs` rounds (method page 5). Every version is
+put in the store before the next step starts, so a killed walk goes on where it stopped.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Protocol
+
+from facet_dagster.errors import FacetError, InfrastructureError
+from facet_dagster.makers import WRITTEN, Bench
+from facet_dagster.records.base import Record, now
+from facet_dagster.records.bundle import (
+    ComponentVersion,
+    Origin,
+    SeedOutcome,
+    Status,
+    Task,
+)
+from facet_dagster.records.call import LedgerRow
+from facet_dagster.records.outcome import Component, Reason, Rejected
+from facet_dagster.records.seed import ScenarioSeed
+from facet_dagster.records.skill import Skill
+from facet_dagster.records.validation import Diagnosis, ValidationReport
+from facet_dagster.repair.feedback import feedback_for
+from facet_dagster.repair.guard import refuse
+from facet_dagster.repair.route import route
+from facet_dagster.tasks import export_accepted
+from facet_dagster.workshop import CODE_VERSION, Workshop
+
+Failure = ValidationReport | Rejected
+# Rejections that a repair round can answer. The rest end the seed: their own repairs are used up.
+REPAIRABLE = {
+    Reason.SOLUTION_FAILED,
+    Reason.SOLUTION_LIMIT,
+    Reason.SOLUTION_CHANGES_NOTHING,
+    Reason.UNSTABLE,
+}
+
+
+class Watcher(Protocol):
+    """Who wants to see a walk live: a progress display, a Dagster run, a test."""
+
+    def started(self, seed: str, component: Component, round: int) -> None: ...
+
+    def finished(self, version: ComponentVersion) -> None: ...
+
+    def ended(self, outcome: SeedOutcome) -> None: ...
+
+
+async def construct(
+    seed: ScenarioSeed,
+    skills: Sequence[Skill],
+    workshop: Workshop,
+    watcher: Watcher,
+    *,
+    selection: frozenset[Component] | None = None,
+) -> SeedOutcome:
+    """Walk the seed to its end (no selection), or make just the selected components again (by hand).
+
+    Trouble does not escape: it ends the walk as `pending`, with what it was, to be tried again.
+    """
+    walk = _Walk(Bench(seed, skills, workshop), watcher)
+    walk.resume()
+    try:
+        outcome = await (walk.to_the_end() if selection is None else walk.by_hand(selection))
+    except FacetError as trouble:
+        outcome = walk.outcome(Status.PENDING, evidence=f"{type(trouble).__name__}: {trouble}")
+    workshop.store.put(outcome)
+    watcher.ended(outcome)
+    return outcome
+
+
+@dataclass
+class _Walk:
+    bench: Bench
+    watcher: Watcher
+    versions: list[ComponentVersion] = field(default_factory=list)
+    latest: dict[Component, ComponentVersion] = field(default_factory=dict)
+    round: int = 0
+
+    def resume(self) -> None:
+        """Take up what the store holds: the last usable version of each component, and the rounds used."""
+        store, seed = self.bench.workshop.store, self.bench.seed.seed_id
+        for version in store.rows(ComponentVersion, seed):
+            self._take(version)
+
+    async def to_the_end(self) -> SeedOutcome:
+        """First pass, then repair rounds until the bundle is accepted or the rounds are used up."""
+        ended = self._last_outcome()
+        if ended is not None and ended.status is not Status.PENDING and ended.sequence == len(self.versions) - 1:
+            return ended
+        failure = await self._advance()
+        while failure is not None:
+            if self.round >= self.bench.workshop.construction.task_repairs:
+                return self._rejected(failure, Reason.REPAIRS_EXHAUSTED)
+            if isinstance(failure, Rejected) and failure.reason not in REPAIRABLE:
+                return self._rejected(failure, failure.reason)
+            failure = await self._repair(failure)
+        await self._accept()
+        return self.outcome(Status.ACCEPTED)
+
+    async def by_hand(self, selection: frozenset[Component]) -> SeedOutcome:
+        """Make the selected components again, in order, with the last diagnosis as feedback; nothing else."""
+        failure: Failure | None = self._failure_on_record()
+        diagnosis = await self._diagnose(failure) if failure and selection & set(WRITTEN) else None
+        failure = None
+        self.round += 1
+        for component in [c for c in Component if c in selection]:
+            if component is Component.VALIDATION:
+                failure = await self._validate(Origin.BY_HAND)
+            elif component is Component.TASK:
+                failure = failure or self._failure_on_record()
+                if failure is None:
+                    await self._accept()
+            else:
+                failure = await self._write(component, Origin.BY_HAND, _if_about(diagnosis, component))
+            if failure is not None:
+                reason = failure.reason if isinstance(failure, Rejected) else None
+                return self._rejected(failure, reason)
+        accepted = self.latest.get(Component.TASK) and not self._stale(Component.TASK)
+        return self.outcome(Status.ACCEPTED if accepted else Status.PENDING, evidence="made by hand")
+
+    def outcome(
+        self,
+        status: Status,
+        *,
+        component: Component | None = None,
+        reason: Reason | None = None,
+        evidence: str = "",
+    ) -> SeedOutcome:
+        return SeedOutcome(
+            seed=self.bench.seed.seed_id,
+            sequence=len(self.versions) - 1,
+            status=status,
+            first_pass=status is Status.ACCEPTED and self.round == 0,
+            rounds=self.round,
+            component=component,
+            reason=reason,
+            evidence=evidence[:4_000],
+            run_id=self.bench.workshop.run_id,
+            at=now(),
+        )
+
+    async def _advance(self) -> Failure | None:
+        """Bring every component up to date (written once, executed again when stale), then validate."""
+        for component in WRITTEN:
+            version = self.latest.get(component)
+            if version is None:
+                failure = await self._write(component, Origin.AUTHORED)
+            elif self._stale(component):
+                again = partial(self.bench.execute_again, component)
+                failure = await self._record(component, Origin.REEXECUTED, again)
+            else:
+                failure = version.rejected
+            if failure is not None:
+                return failure
+        report = self._current_report()
+        return _failed(report) if report is not None else await self._validate(Origin.AUTHORED)
+
+    async def _repair(self, failure: Failure) -> Failure | None:
+        """One round: diagnose, rewrite one component, bring the rest up to date, validate."""
+        diagnosis = await self._diagnose(failure)
+        self.round += 1
+        refused = await self._write(diagnosis.component, Origin.REPAIRED, diagnosis)
+        if refused is not None and refused.reason not in REPAIRABLE:
+            # The round is spent and on record; the fault stays what it was unless nothing can be done.
+            return refused if refused.reason is Reason.INFEASIBLE else failure
+        return await self._advance()
+
+    async def _diagnose(self, failure: Failure) -> Diagnosis:
+        bench = self.bench
+        return await route(
+            bench.seed.seed_id, failure, bench.bodies, self.versions, asker=bench.workshop.asker, round=self.round + 1
+        )
+
+    async def _write(self, component: Component, origin: Origin, diagnosis: Diagnosis | None = None) -> Rejected | None:
+        before = self.bench.bodies.get(component)
+        feedback = feedback_for(diagnosis, before, self.versions) if diagnosis and before else None
+
+        async def make() -> Record:
+            after = await self.bench.make(component, self.round, feedback)
+            if isinstance(after, Rejected) or before is None or origin is not Origin.REPAIRED or diagnosis is None:
+                return after
+            return refuse(before, after, diagnosis) or after
+
+        return await self._record(component, origin, make, diagnosis)
+
+    async def _validate(self, origin: Origin) -> Failure | None:
+        """Run the gates; raises InfrastructureError where they ended without a verdict."""
+        await self._record(Component.VALIDATION, origin, self.bench.validate)
+        report = self._current_report()
+        if report is None:
+            gate = self.bench.body(ValidationReport, Component.VALIDATION).failed_gate()
+            raise InfrastructureError(f"validation ended without a verdict: {gate.evidence if gate else 'no gate ran'}")
+        return _failed(report)
+
+    async def _accept(self) -> None:
+        if Component.TASK in self.latest and not self._stale(Component.TASK):
+            return
+        rounds = {c.value: v.round for c, v in self.latest.items() if c is not Component.TASK}
+
+        async def export() -> Task:
+            return export_accepted(self.bench, rounds, self.versions)
+
+        await self._record(Component.TASK, Origin.AUTHORED, export)
+
+    async def _record(
+        self, component: Component, origin: Origin, make: "Maker", diagnosis: Diagnosis | None = None
+    ) -> Rejected | None:
+        """Make one version, put it in the store, tell the watcher; its rejection if it cannot be used."""
+        seed, workshop = self.bench.seed.seed_id, self.bench.workshop
+        self.watcher.started(seed, component, self.round)
+        began, calls_before = time.monotonic(), self._spent()
+        body = await make()
+        calls_after = self._spent()
+        version = ComponentVersion.model_validate(
+            {
+                "seed": seed,
+                "component": component,
+                "sequence": len(self.versions),
+                "round": self.round,
+                "origin": origin,
+                "inputs": self.bench.inputs(component),
+                "diagnosis": diagnosis,
+                "code_version": CODE_VERSION,
+                "run_id": workshop.run_id,
+                "at": now(),
+                "seconds": round(time.monotonic() - began, 3),
+                "tokens": calls_after[0] - calls_before[0],
+                "cost_usd": calls_after[1] - calls_before[1],
+                "body": body,
+            }
+        )
+        workshop.store.put(version)
+        self._take(version)
+        self.watcher.finished(version)
+        return version.rejected
+
+    def _take(self, version: ComponentVersion) -> None:
+        self.versions.append(version)
+        self.round = max(self.round, version.round)
+        # A failed solution stays current (its repair starts from it); a mere rejection replaces nothing.
+        if not isinstance(version.body, Rejected):
+            self.latest[version.component] = version
+            self.bench.bodies[version.component] = version.body
+
+    def _spent(self) -> tuple[int, float]:
+        rows = self.bench.workshop.store.rows(LedgerRow, self.bench.seed.seed_id)
+        return sum(r.prompt_tokens + r.completion_tokens for r in rows), sum(r.cost_usd for r in rows)
+
+    def _stale(self, component: Component) -> bool:
+        return self.latest[component].inputs != self.bench.inputs(component)
+
+    def _current_report(self) -> ValidationReport | None:
+        """The report on the bundle as it stands; none where it was never validated, or without a verdict."""
+        version = self.latest.get(Component.VALIDATION)
+        if version is None or self._stale(Component.VALIDATION):
+            return None
+        report = self.bench.body(ValidationReport, Component.VALIDATION)
+        return report if report.verdict is not None else None
+
+    def _failure_on_record(self) -> Failure | None:
+        for component in WRITTEN:
+            version = next((v for v in reversed(self.versions) if v.component is component), None)
+            if version is not None and version.rejected is not None:
+                return version.rejected
+        return _failed(self._current_report())
+
+    def _last_outcome(self) -> SeedOutcome | None:
+        rows = self.bench.workshop.store.rows(SeedOutcome, self.bench.seed.seed_id)
+        return max(rows, key=lambda row: row.at, default=None)
+
+    def _rejected(self, failure: Failure, reason: Reason | None) -> SeedOutcome:
+        if isinstance(failure, Rejected):
+            return self.outcome(Status.REJECTED, component=failure.component, reason=reason, evidence=failure.evidence)
+        gate = failure.failed_gate()
+        return self.outcome(
+            Status.REJECTED,
+            component=(gate.component if gate else None) or Component.VALIDATION,
+            reason=reason or (gate.reason if gate else None),
+            evidence=gate.evidence if gate else "",
+        )
+
+
+class Maker(Protocol):
+    """Makes one body."""
+
+    async def __call__(self) -> Record: ...
+
+
+def _failed(report: ValidationReport | None) -> ValidationReport | None:
+    return report if report is not None and report.verdict is not True else None
+
+
+def _if_about(diagnosis: Diagnosis | None, component: Component) -> Diagnosis | None:
+    return diagnosis if diagnosis is not None and diagnosis.component is component else None

@@ -1,0 +1,229 @@
+"""How each component is made, made again with feedback, or merely executed again: stations put together.
+
+Belongs here: which station needs what of the bundle. The order, the rounds and the history stand in
+construction.py.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from facet_dagster.authoring.instruction import write_instruction
+from facet_dagster.authoring.solution import Script, execute, write_script
+from facet_dagster.authoring.verifier import with_e0_copies, write_verifier
+from facet_dagster.environment.observe import difference, observe
+from facet_dagster.environment.prepare import prepare
+from facet_dagster.environment.rebuild import rebuild
+from facet_dagster.errors import InfrastructureError, SettingsError
+from facet_dagster.records.authoring import Instruction, Solution, Verifier
+from facet_dagster.records.base import Record, digest_of
+from facet_dagster.records.environment import Environment
+from facet_dagster.records.outcome import Component, Rejected
+from facet_dagster.records.scenario import Scenario
+from facet_dagster.records.seed import ScenarioSeed
+from facet_dagster.records.skill import Skill
+from facet_dagster.records.validation import Feedback, ValidationReport
+from facet_dagster.scenario.reconstruct import reconstruct
+from facet_dagster.validation.validate import validate
+from facet_dagster.workshop import Workshop
+
+WRITTEN = (
+    Component.SCENARIO,
+    Component.ENVIRONMENT,
+    Component.INSTRUCTION,
+    Component.SOLUTION,
+    Component.VERIFIER,
+)
+# What each component is made from: an edit of an input makes it stale.
+INPUTS: dict[Component, tuple[Component, ...]] = {
+    Component.SCENARIO: (),
+    Component.ENVIRONMENT: (Component.SCENARIO,),
+    Component.INSTRUCTION: (Component.SCENARIO, Component.ENVIRONMENT),
+    Component.SOLUTION: (Component.SCENARIO, Component.ENVIRONMENT, Component.INSTRUCTION),
+    Component.VERIFIER: (Component.ENVIRONMENT, Component.INSTRUCTION, Component.SOLUTION),
+    Component.VALIDATION: (
+        Component.ENVIRONMENT,
+        Component.INSTRUCTION,
+        Component.SOLUTION,
+        Component.VERIFIER,
+    ),
+    Component.TASK: (*WRITTEN, Component.VALIDATION),
+}
+
+R = TypeVar("R", bound=Record)
+
+
+@dataclass
+class Bench:
+    """The current version of each component of one seed, and the makers that work on them."""
+
+    seed: ScenarioSeed
+    skills: Sequence[Skill]
+    workshop: Workshop
+    bodies: dict[Component, Record] = field(default_factory=dict)
+
+    def body(self, kind: type[R], component: Component) -> R:
+        """The current body of a component. Raises SettingsError where it was not made yet (work by hand)."""
+        if component not in self.bodies:
+            raise SettingsError(f"{self.seed.seed_id} has no {component.value} yet: make it first")
+        body = self.bodies[component]
+        if not isinstance(body, kind):
+            raise TypeError(f"{component.value} holds {type(body).__name__}")
+        return body
+
+    def inputs(self, component: Component) -> dict[str, str]:
+        """Digests of what the component is made from, as far as it is there."""
+        return {c.value: self.bodies[c].digest() for c in INPUTS[component] if c in self.bodies}
+
+    def bundle(self) -> str:
+        """Digest over the parts that a validation is bound to."""
+        parts = [self.bodies[c].digest() for c in INPUTS[Component.VALIDATION]]
+        return digest_of("\n".join(parts))
+
+    async def make(self, component: Component, round: int = 0, feedback: Feedback | None = None) -> Record:
+        """Write a component (anew): its body, or its rejection."""
+        makers: dict[Component, Callable[[int, Feedback | None], Awaitable[Record]]] = {
+            Component.SCENARIO: self._scenario,
+            Component.ENVIRONMENT: self._environment,
+            Component.INSTRUCTION: self._instruction,
+            Component.SOLUTION: self._solution,
+            Component.VERIFIER: self._verifier,
+        }
+        return await makers[component](round, feedback)
+
+    async def execute_again(self, component: Component) -> Record:
+        """The same text on changed ground: the solution runs again, the verifier gets new e0 copies."""
+        body = self.bodies[component]
+        if isinstance(body, Solution):
+            return await self._execute(Script(script=body.script, workflow=body.workflow))
+        if isinstance(body, Verifier):
+            environment, solution = self.body(Environment, Component.ENVIRONMENT), self.solution
+            return await with_e0_copies(
+                self.seed.seed_id, body.test_file, environment, solution, sandbox=self.workshop.sandbox
+            )
+        return body
+
+    async def validate(self) -> ValidationReport:
+        """Run the gates on the bundle as it stands, from clean."""
+        await self.ensure_image()
+        terms = self.workshop.construction
+        return await validate(
+            self.seed.seed_id,
+            self.environment,
+            self.solution,
+            self.body(Verifier, Component.VERIFIER),
+            bundle=self.bundle(),
+            sandbox=self.workshop.sandbox,
+            limits=terms.limits,
+            repeats=terms.repeats,
+            solve_timeout_s=terms.solve_timeout_s,
+            grade_timeout_s=terms.grade_timeout_s,
+        )
+
+    async def ensure_image(self) -> None:
+        """Build the environment's image again where it is gone. Raises InfrastructureError where that fails."""
+        environment, terms = self.environment, self.workshop.construction
+        if await self.workshop.builder.exists(environment.image):
+            return
+        result = await rebuild(
+            self.seed.seed_id,
+            environment,
+            builder=self.workshop.builder,
+            limits=terms.limits,
+            build_timeout_s=terms.build_timeout_s,
+        )
+        if not result.ok:
+            raise InfrastructureError(
+                f"the image of {self.seed.seed_id} was built before and cannot be built again: {result.log[-300:]}"
+            )
+
+    @property
+    def scenario(self) -> Scenario:
+        return self.body(Scenario, Component.SCENARIO)
+
+    @property
+    def environment(self) -> Environment:
+        return self.body(Environment, Component.ENVIRONMENT)
+
+    @property
+    def instruction(self) -> Instruction:
+        return self.body(Instruction, Component.INSTRUCTION)
+
+    @property
+    def solution(self) -> Solution:
+        return self.body(Solution, Component.SOLUTION)
+
+    async def _scenario(self, round: int, feedback: Feedback | None) -> Record:
+        return await reconstruct(self.seed, self.skills, self.workshop.asker, round=round, feedback=feedback)
+
+    async def _environment(self, round: int, feedback: Feedback | None) -> Record:
+        terms = self.workshop.construction
+        return await prepare(
+            self.seed.seed_id,
+            self.scenario,
+            asker=self.workshop.asker,
+            builder=self.workshop.builder,
+            sandbox=self.workshop.sandbox,
+            limits=terms.limits,
+            build_timeout_s=terms.build_timeout_s,
+            repairs=terms.environment_repairs,
+            round=round,
+            feedback=feedback,
+        )
+
+    async def _instruction(self, round: int, feedback: Feedback | None) -> Record:
+        await self.ensure_image()
+        return await write_instruction(
+            self.seed.seed_id,
+            self.scenario,
+            self.environment,
+            asker=self.workshop.asker,
+            sandbox=self.workshop.sandbox,
+            limits=self.workshop.construction.limits,
+            round=round,
+            feedback=feedback,
+        )
+
+    async def _solution(self, round: int, feedback: Feedback | None) -> Record:
+        await self.ensure_image()
+        script = await write_script(
+            self.seed.seed_id,
+            self.scenario,
+            self.environment,
+            self.instruction,
+            asker=self.workshop.asker,
+            sandbox=self.workshop.sandbox,
+            limits=self.workshop.construction.limits,
+            round=round,
+            feedback=feedback,
+        )
+        return script if isinstance(script, Rejected) else await self._execute(script)
+
+    async def _execute(self, script: Script) -> Solution:
+        await self.ensure_image()
+        return await execute(
+            self.seed.seed_id,
+            script,
+            self.environment,
+            sandbox=self.workshop.sandbox,
+            limits=self.workshop.construction.limits,
+            timeout_s=self.workshop.construction.solve_timeout_s,
+            observe=observe,
+            difference=difference,
+        )
+
+    async def _verifier(self, round: int, feedback: Feedback | None) -> Record:
+        await self.ensure_image()
+        return await write_verifier(
+            self.seed.seed_id,
+            self.scenario,
+            self.environment,
+            self.instruction,
+            self.solution,
+            asker=self.workshop.asker,
+            sandbox=self.workshop.sandbox,
+            limits=self.workshop.construction.limits,
+            solve_timeout_s=self.workshop.construction.solve_timeout_s,
+            round=round,
+            feedback=feedback,
+        )

@@ -1,0 +1,138 @@
+"""The front doors that the command line and the Dagster assets both call: one per group of the asset graph.
+
+Belongs here: which records go into the store, how many things are in flight. Does not belong here: how a
+station works, and anything about Dagster or terminals.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from facet_dagster.construction import Watcher, construct
+from facet_dagster.errors import SettingsError
+from facet_dagster.makers import Bench
+from facet_dagster.records.authoring import Verifier
+from facet_dagster.records.bundle import SeedOutcome, Task
+from facet_dagster.records.call import Role
+from facet_dagster.records.outcome import Component
+from facet_dagster.records.rollout import Trial
+from facet_dagster.records.seed import ScenarioSeed
+from facet_dagster.records.skill import Skill
+from facet_dagster.rollout.limits import TrialLimits
+from facet_dagster.rollout.trial import run_trial
+from facet_dagster.seeds.pipeline import SeedResult, make_seeds
+from facet_dagster.skills.ingest import Ingest
+from facet_dagster.tasks import accepted_bench
+from facet_dagster.validation.grade import grade
+from facet_dagster.workshop import Workshop
+
+
+def keep_skills(ingest: Ingest, workshop: Workshop) -> None:
+    """Put what was read into the store: every folder is there, valid or refused."""
+    for record in (*ingest.skills, *ingest.rejects):
+        workshop.store.put(record)
+
+
+async def plan_seeds(
+    skills: Sequence[Skill], workshop: Workshop, progress: Callable[[str], None] | None = None
+) -> SeedResult:
+    """Hypotheses, retrieval and judge: skills to scenario seeds."""
+    terms = workshop.seeding
+    return await make_seeds(
+        skills,
+        workshop.asker,
+        workshop.embedder,
+        workshop.store,
+        hypotheses_per_skill=terms.hypotheses_per_skill,
+        max_seeds=terms.max_seeds,
+        in_flight=terms.in_flight,
+        progress=progress,
+    )
+
+
+def find_seeds(workshop: Workshop, seed_ids: Sequence[str] | None = None) -> list[ScenarioSeed]:
+    """Seeds by id (all without). Raises SettingsError for an unknown one."""
+    known = {seed.seed_id: seed for seed in workshop.store.rows(ScenarioSeed)}
+    if seed_ids is None:
+        return list(known.values())
+    for seed_id in seed_ids:
+        if seed_id not in known:
+            raise SettingsError(f"unknown seed {seed_id!r}: `facet seeds` lists the {len(known)} there are")
+    return [known[seed_id] for seed_id in seed_ids]
+
+
+async def construct_seeds(
+    seeds: Sequence[ScenarioSeed],
+    workshop: Workshop,
+    watcher: Watcher,
+    *,
+    selection: frozenset[Component] | None = None,
+) -> list[SeedOutcome]:
+    """Walk seeds side by side, `seeds_in_flight` at a time; one seed's end never touches another's."""
+    skills = {skill.skill_id: skill for skill in workshop.store.rows(Skill)}
+    slots = asyncio.Semaphore(workshop.construction.seeds_in_flight)
+
+    async def walk(seed: ScenarioSeed) -> SeedOutcome:
+        async with slots:
+            of_seed = [skills[skill_id] for skill_id in seed.skill_ids]
+            return await construct(seed, of_seed, workshop, watcher, selection=selection)
+
+    return list(await asyncio.gather(*(walk(seed) for seed in seeds)))
+
+
+async def roll_out(seed_id: str, workshop: Workshop) -> list[Trial]:
+    """The teacher's attempts on a seed's accepted task (none without one). Graded attempts are not repeated."""
+    bench = accepted_bench(seed_id, workshop)
+    if bench is None:
+        return []
+    await bench.ensure_image()
+    task = bench.body(Task, Component.TASK)
+    done = {
+        t.attempt: t for t in workshop.store.rows(Trial, seed_id) if t.bundle == task.bundle and t.reward is not None
+    }
+    for attempt in range(workshop.rollouts.attempts):
+        if attempt not in done:
+            done[attempt] = await _attempt(bench, task, attempt)
+            workshop.store.put(done[attempt])
+    return [done[attempt] for attempt in sorted(done)]
+
+
+async def _attempt(bench: Bench, task: Task, attempt: int) -> Trial:
+    workshop, seed_id = bench.workshop, bench.seed.seed_id
+    terms = workshop.construction
+    grade_image = partial(
+        grade,
+        seed_id=seed_id,
+        verifier=bench.body(Verifier, Component.VERIFIER),
+        sandbox=workshop.sandbox,
+        limits=terms.limits,
+        timeout_s=terms.grade_timeout_s,
+    )
+    return await run_trial(
+        task.name,
+        seed_id,
+        task.bundle,
+        attempt,
+        bench.instruction,
+        bench.environment,
+        model=workshop.model,
+        model_name=workshop.model_names[Role.TEACHER],
+        sandbox=workshop.sandbox,
+        limits=terms.limits,
+        settings=TrialLimits(
+            turns=workshop.rollouts.turns, seconds=workshop.rollouts.seconds, tokens=workshop.rollouts.tokens
+        ),
+        grade=grade_image,
+        run_id=workshop.run_id,
+    )
+
+
+async def roll_out_all(seed_ids: Sequence[str], workshop: Workshop) -> list[Trial]:
+    """Rollouts of many seeds, `in_flight` seeds at a time, in the order of the seeds."""
+    slots = asyncio.Semaphore(workshop.rollouts.in_flight)
+
+    async def one(seed_id: str) -> list[Trial]:
+        async with slots:
+            return await roll_out(seed_id, workshop)
+
+    return [trial for trials in await asyncio.gather(*(one(s) for s in seed_ids)) for trial in trials]

@@ -1,0 +1,148 @@
+"""Everything a user can set: a profile (TOML) for the shape of a run, the environment for endpoints and secrets.
+
+Nothing is read at import; `load` is called once by the command line or by a Dagster resource. Secrets come
+from the environment only and never appear in a record, a log or a profile.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+
+from facet_dagster.errors import SettingsError
+from facet_dagster.records.call import Role
+from facet_dagster.records.terms import ConstructionTerms, RolloutTerms, SeedingTerms
+
+PROJECT = Path(__file__).resolve().parent.parent
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Price(_Section):
+    """US dollars per million tokens."""
+
+    prompt: float = 0.0
+    completion: float = 0.0
+
+
+class Models(_Section):
+    """Where completions come from. Without `base_url` the recorded model answers."""
+
+    base_url: str | None = None
+    api_key: SecretStr = SecretStr("")
+    author: str = "recorded"
+    judge: str = "recorded"
+    teacher: str = "recorded"
+    prices: dict[Role, Price] = Field(default_factory=dict)
+    timeout_s: float = 600.0
+    retries: int = 5
+    in_flight: int = 8
+    structured: bool = True
+    recordings: Path = PROJECT / "data" / "recordings"
+
+    def names(self) -> dict[Role, str]:
+        """Model name per role."""
+        return {Role.AUTHOR: self.author, Role.JUDGE: self.judge, Role.TEACHER: self.teacher}
+
+
+class Budget(_Section):
+    """What a run may spend on calls that are not replayed; None is no limit."""
+
+    tokens: int | None = None
+    usd: float | None = None
+
+
+class Settings(_Section):
+    """One resolved configuration. `store` is a path or URL; `organisation` is the first half of task names."""
+
+    skills: Path = PROJECT / "data" / "skills"
+    store: str = str(PROJECT / "data" / "store")
+    out: Path = PROJECT / "data" / "out"
+    dagster_home: Path = PROJECT / "data" / "dagster"
+    organisation: str = Field(default="facet-dagster", pattern=r"^[a-z0-9][a-z0-9-]*$")
+    models: Models = Models()
+    budget: Budget = Budget()
+    seeding: SeedingTerms = SeedingTerms()
+    construction: ConstructionTerms = ConstructionTerms()
+    rollouts: RolloutTerms = RolloutTerms()
+
+
+# Environment variable -> where it goes. The environment wins over the profile.
+_VARIABLES: dict[str, tuple[str, ...]] = {
+    "FACET_SKILLS": ("skills",),
+    "FACET_STORE": ("store",),
+    "FACET_OUT": ("out",),
+    "FACET_DAGSTER_HOME": ("dagster_home",),
+    "FACET_LLM_BASE_URL": ("models", "base_url"),
+    "FACET_LLM_API_KEY": ("models", "api_key"),
+    "FACET_LLM_TIMEOUT": ("models", "timeout_s"),
+    "FACET_LLM_RETRIES": ("models", "retries"),
+    "FACET_LLM_IN_FLIGHT": ("models", "in_flight"),
+    "FACET_LLM_STRUCTURED": ("models", "structured"),
+    "FACET_MODEL_AUTHOR": ("models", "author"),
+    "FACET_MODEL_JUDGE": ("models", "judge"),
+    "FACET_MODEL_TEACHER": ("models", "teacher"),
+    "FACET_RECORDINGS": ("models", "recordings"),
+    "FACET_BUDGET_TOKENS": ("budget", "tokens"),
+    "FACET_BUDGET_USD": ("budget", "usd"),
+    "FACET_SEEDS_IN_FLIGHT": ("construction", "seeds_in_flight"),
+    "FACET_MAX_SEEDS": ("seeding", "max_seeds"),
+    "FACET_REPEATS": ("construction", "repeats"),
+    "FACET_ATTEMPTS": ("rollouts", "attempts"),
+}
+# Prices: "prompt,completion" in US dollars per million tokens.
+_PRICES = {f"FACET_PRICE_{role.name}": role for role in Role}
+
+
+def load(environment: Mapping[str, str], profile: Path | None = None) -> Settings:
+    """Resolve a profile and the environment. Raises SettingsError naming what is wrong."""
+    values = _profile(profile or _path(environment.get("FACET_PROFILE")))
+    for variable, place in _VARIABLES.items():
+        if environment.get(variable):
+            _put(values, place, environment[variable])
+    for variable, priced in _PRICES.items():
+        if environment.get(variable):
+            _put(values, ("models", "prices", priced.value), _price(variable, environment[variable]))
+    models = values.get("models", {})
+    if models.get("base_url"):
+        for role in ("author", "judge", "teacher"):
+            if not models.get(role):
+                raise SettingsError(f"FACET_LLM_BASE_URL is set, but no {role} model: set FACET_MODEL_{role.upper()}")
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise SettingsError(f"setting {'.'.join(str(p) for p in first['loc'])}: {first['msg']}") from error
+
+
+def _path(value: str | None) -> Path | None:
+    return Path(value) if value else None
+
+
+def _profile(path: Path | None) -> dict[str, Any]:
+    if path is None:
+        return {}
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SettingsError(f"profile {path} cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"profile {path} is not TOML: {error}") from error
+
+
+def _put(values: dict[str, Any], place: tuple[str, ...], value: object) -> None:
+    for part in place[:-1]:
+        values = values.setdefault(part, {})
+    values[place[-1]] = value
+
+
+def _price(variable: str, text: str) -> dict[str, float]:
+    try:
+        prompt, completion = (float(part) for part in text.split(","))
+    except ValueError as error:
+        raise SettingsError(f"{variable} must read PROMPT,COMPLETION in US dollars per million tokens") from error
+    return {"prompt": prompt, "completion": completion}

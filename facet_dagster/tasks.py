@@ -1,0 +1,85 @@
+"""Accepted bundles: their export as Harbor tasks, and taking one up again from the store."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from facet_dagster.datasets.harbor import export_task
+from facet_dagster.environment.dockerfile import build_context, render_dockerfile
+from facet_dagster.makers import Bench
+from facet_dagster.records.authoring import Verifier
+from facet_dagster.records.bundle import ComponentVersion, Task
+from facet_dagster.records.call import LedgerRow
+from facet_dagster.records.outcome import Component, Rejected
+from facet_dagster.records.seed import ScenarioSeed
+from facet_dagster.records.skill import Skill
+from facet_dagster.records.validation import ValidationReport
+from facet_dagster.workshop import Workshop
+
+
+def export_accepted(bench: Bench, rounds: Mapping[str, int], versions: Sequence[ComponentVersion]) -> Task:
+    """Write the Harbor task of an accepted bundle; the record of it."""
+    workshop, seed, materials = bench.workshop, bench.seed, bench.environment.materials
+    verifier = bench.body(Verifier, Component.VERIFIER)
+    directory = export_task(
+        workshop.tasks,
+        org=workshop.organisation,
+        seed=seed,
+        skills=bench.skills,
+        scenario=bench.scenario,
+        environment=bench.environment,
+        instruction=bench.instruction,
+        solution=bench.solution,
+        verifier=verifier,
+        report=bench.body(ValidationReport, Component.VALIDATION),
+        provenance=_provenance(bench, rounds, versions),
+        dockerfile=render_dockerfile(materials, standalone=True),
+        context=build_context(materials),
+    )
+    return Task(
+        name=f"{workshop.organisation}/{seed.seed_id}",
+        bundle=bench.bundle(),
+        rounds=dict(rounds),
+        tests=len(verifier.tests),
+        directory=directory.name,
+    )
+
+
+def _provenance(bench: Bench, rounds: Mapping[str, int], versions: Sequence[ComponentVersion]) -> dict[str, Any]:
+    """Which prompts and models by hash and name, which rounds, what it cost (quality page, last line)."""
+    calls = bench.workshop.store.rows(LedgerRow, bench.seed.seed_id)
+    return {
+        "bundle": bench.bundle(),
+        "rounds": dict(rounds),
+        "versions": len(versions),
+        "models": sorted({row.model for row in calls}),
+        "prompts": {row.station: row.prompt_hash for row in calls},
+        "tokens": sum(row.prompt_tokens + row.completion_tokens for row in calls),
+        "cost_usd": round(sum(row.cost_usd for row in calls), 6),
+        "recorded": any(row.recorded for row in calls),
+    }
+
+
+def load_bench(seed: ScenarioSeed, workshop: Workshop) -> Bench:
+    """The current usable version of each component of a seed, as the store has it."""
+    skills = [s for s in workshop.store.rows(Skill) if s.skill_id in seed.skill_ids]
+    bench = Bench(seed, skills, workshop)
+    for version in workshop.store.rows(ComponentVersion, seed.seed_id):
+        if not isinstance(version.body, Rejected):
+            bench.bodies[version.component] = version.body
+    return bench
+
+
+def accepted_benches(workshop: Workshop) -> list[Bench]:
+    """Every seed with a task that still stands, in the order of the seeds' ids."""
+    benches = (accepted_bench(seed.seed_id, workshop) for seed in workshop.store.rows(ScenarioSeed))
+    return [bench for bench in benches if bench is not None]
+
+
+def accepted_bench(seed_id: str, workshop: Workshop) -> Bench | None:
+    """The bench of a seed whose task was accepted and is still made of the current versions; else None."""
+    seed = workshop.store.get(ScenarioSeed, "all", seed_id)
+    if seed is None:
+        return None
+    bench = load_bench(seed, workshop)
+    task = bench.bodies.get(Component.TASK)
+    return bench if isinstance(task, Task) and task.bundle == bench.bundle() else None

@@ -1,0 +1,162 @@
+"""A seed's walk: first pass, routed repair, refusal of bad repairs, trouble, resumption, work by hand."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from facet_dagster.construction import construct
+from facet_dagster.errors import InfrastructureError, ModelUnavailable
+from facet_dagster.records.bundle import ComponentVersion, SeedOutcome, Status
+from facet_dagster.records.container import BuildFault, BuildRequest, BuildResult
+from facet_dagster.records.outcome import Component, Reason
+from facet_dagster.records.terms import ConstructionTerms
+from facet_dagster.workshop import Workshop
+
+_spec = importlib.util.spec_from_file_location("walk_world", Path(__file__).with_name("conftest.py"))
+assert _spec and _spec.loader
+w = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(w)
+
+DIAGNOSIS = {"component": "verifier", "evidence": "expected other content", "advice": "Compare with the sorted list."}
+
+
+async def walk(workshop: Workshop, selection: frozenset[Component] | None = None) -> tuple[SeedOutcome, "w.Seen"]:
+    seen = w.Seen()
+    return await construct(w.SEED, [w.SKILL], workshop, seen, selection=selection), seen
+
+
+async def test_a_good_seed_is_accepted_at_the_first_pass(world) -> None:
+    outcome, seen = await walk(world.workshop(w.good_script()))
+    assert (outcome.status, outcome.first_pass, outcome.rounds) == (Status.ACCEPTED, True, 0)
+    assert [step[0] for step in seen.steps()] == [c.value for c in Component if c is not Component.SCENARIO]
+    assert (world.out / "tasks" / w.SEED.seed_id / "task.toml").is_file()
+
+
+async def test_the_same_command_again_does_nothing(world) -> None:
+    await walk(world.workshop(w.good_script()))
+    outcome, seen = await walk(world.workshop({}, run_id="run-2"))
+    assert outcome.status is Status.ACCEPTED
+    assert seen.versions == [] and world.model.requests == []
+
+
+async def test_a_failing_solution_is_repaired_alone(world) -> None:
+    script = w.good_script()
+    script["authoring.solution"] = [w.solution(note="fail"), w.solution(("/app/out.txt", "ab"))]
+    outcome, seen = await walk(world.workshop(script))
+    assert (outcome.status, outcome.first_pass, outcome.rounds) == (Status.ACCEPTED, False, 1)
+    steps = seen.steps()
+    assert ("solution", 1, "repaired") in steps
+    assert [s for s in steps if s[0] in {"environment", "instruction"}] == [
+        ("environment", 0, "authored"),
+        ("instruction", 0, "authored"),
+    ]
+    assert "sort: cannot read" in world.model.requests[-2].messages[0].content
+
+
+async def test_a_wrong_verifier_is_diagnosed_and_rewritten(world) -> None:
+    script = w.good_script()
+    script["authoring.verifier"] = [w.verifier(("/app/out.txt", "ba")), w.verifier(("/app/out.txt", "ab"))]
+    script["repair.diagnose"] = [DIAGNOSIS]
+    outcome, seen = await walk(world.workshop(script))
+    assert (outcome.status, outcome.rounds) == (Status.ACCEPTED, 1)
+    repaired = next(v for v in seen.versions if v.origin.value == "repaired")
+    assert repaired.component is Component.VERIFIER
+    assert repaired.diagnosis is not None and repaired.diagnosis.decided_by == "model"
+    assert [s for s in seen.steps() if s[0] == "solution"] == [("solution", 0, "authored")]
+
+
+async def test_a_repaired_solution_is_followed_by_a_re_executed_verifier(world) -> None:
+    script = w.good_script()
+    script["authoring.solution"] = [w.solution(("/app/out.txt", "ba")), w.solution(("/app/out.txt", "ab"))]
+    script["repair.diagnose"] = [{**DIAGNOSIS, "component": "solution"}]
+    outcome, seen = await walk(world.workshop(script))
+    assert outcome.status is Status.ACCEPTED
+    assert ("verifier", 1, "re-executed") in seen.steps()
+    assert sum(request.call.station == "authoring.verifier" for request in world.model.requests) == 1
+
+
+async def test_an_identical_patch_is_refused_and_costs_a_round(world) -> None:
+    script = w.good_script()
+    wrong = w.verifier(("/app/out.txt", "ba"))
+    script["authoring.verifier"] = [wrong, wrong, w.verifier(("/app/out.txt", "ab"))]
+    script["repair.diagnose"] = [DIAGNOSIS, DIAGNOSIS]
+    outcome, seen = await walk(world.workshop(script))
+    assert (outcome.status, outcome.rounds) == (Status.ACCEPTED, 2)
+    assert [v.rejected.reason for v in seen.versions if v.rejected] == [Reason.IDENTICAL_PATCH]
+
+
+async def test_rounds_are_used_up_and_the_history_is_kept(world) -> None:
+    script = w.good_script()
+    script["authoring.solution"] = [w.solution(note=f"fail {n}") for n in range(6)]
+    script["repair.diagnose"] = [{"component": "solution", "evidence": "sort: cannot read", "advice": "Read it."}] * 5
+    outcome, _ = await walk(world.workshop(script, terms=ConstructionTerms(task_repairs=2)))
+    assert (outcome.status, outcome.reason) == (Status.REJECTED, Reason.REPAIRS_EXHAUSTED)
+    assert (outcome.component, outcome.rounds) == (Component.SOLUTION, 2)
+    versions = [v for v in world.store.rows(ComponentVersion, w.SEED.seed_id) if v.component is Component.SOLUTION]
+    assert [v.round for v in versions] == [0, 1, 2]
+
+
+async def test_an_environment_that_never_builds_ends_the_seed(world) -> None:
+    def fails(request: BuildRequest) -> BuildResult:
+        return BuildResult(image=request.tag(), fault=BuildFault.FAILED, log="E: no such package", seconds=1.0)
+
+    script = w.good_script()
+    script["environment.repair"] = [w.materials(f"{n}\n") for n in range(3)]
+    outcome, _ = await walk(world.workshop(script, builds=fails))
+    assert (outcome.status, outcome.component) == (Status.REJECTED, Component.ENVIRONMENT)
+    assert outcome.reason is Reason.BUILD_FAILED and "no such package" in outcome.evidence
+
+
+@pytest.mark.parametrize("trouble", [ModelUnavailable("no answer"), InfrastructureError("daemon gone")])
+async def test_trouble_is_pending_and_the_next_run_goes_on(world, trouble: Exception) -> None:
+    script = w.good_script()
+    script["authoring.verifier"] = [trouble]
+    outcome, _ = await walk(world.workshop(script))
+    assert outcome.status is Status.PENDING and str(trouble) in outcome.evidence
+    rest = {"authoring.verifier": [w.verifier(("/app/out.txt", "ab"))]}
+    outcome, seen = await walk(world.workshop(rest, run_id="run-2"))
+    assert outcome.status is Status.ACCEPTED
+    assert [request.call.station for request in world.model.requests] == ["authoring.verifier"]
+    assert seen.steps()[0][0] == "verifier"
+
+
+async def test_a_walk_killed_after_the_call_pays_for_nothing_twice(world, monkeypatch: pytest.MonkeyPatch) -> None:
+    workshop = world.workshop(w.good_script())
+    put = world.store.put
+
+    def dies(record: object) -> None:
+        if isinstance(record, ComponentVersion) and record.component is Component.SOLUTION:
+            raise KeyboardInterrupt
+        put(record)
+
+    monkeypatch.setattr(world.store, "put", dies)
+    with pytest.raises(KeyboardInterrupt):
+        await walk(workshop)
+    monkeypatch.setattr(world.store, "put", put)
+    rest = {"authoring.verifier": [w.verifier(("/app/out.txt", "ab"))]}
+    outcome, _ = await walk(world.workshop(rest, run_id="run-2"))
+    assert outcome.status is Status.ACCEPTED
+    assert [request.call.station for request in world.model.requests] == ["authoring.verifier"]
+
+
+async def test_by_hand_makes_only_what_is_selected(world) -> None:
+    await walk(world.workshop(w.good_script()))
+    script = {"authoring.instruction": [{**w.INSTRUCTION, "text": f"{w.TEXT} Thank you."}]}
+    _, seen = await walk(world.workshop(script, run_id="run-2"), frozenset({Component.INSTRUCTION}))
+    assert seen.steps() == [("instruction", 1, "by-hand")]
+
+
+async def test_validation_by_hand_asks_no_model(world) -> None:
+    await walk(world.workshop(w.good_script()))
+    outcome, seen = await walk(world.workshop({}, run_id="run-2"), frozenset({Component.VALIDATION}))
+    assert seen.steps() == [("validation", 1, "by-hand")]
+    assert seen.versions[0].body.verdict is True
+    assert outcome.status is not Status.REJECTED
+
+
+async def test_a_lost_image_is_built_again(world) -> None:
+    await walk(world.workshop(w.good_script()))
+    workshop = world.workshop({}, run_id="run-2")
+    await walk(workshop, frozenset({Component.VALIDATION}))
+    assert len(workshop.builder.requests) == 1
