@@ -3,7 +3,7 @@
 The only place where the choice between the recorded and a live model is made.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from facet_dagster.adapters.base_image import ensure_base
@@ -18,6 +18,7 @@ from facet_dagster.adapters.openai_model import OpenAIModel
 from facet_dagster.adapters.parquet_store import ParquetStore
 from facet_dagster.adapters.recorded_model import RecordedModel
 from facet_dagster.ports import ChatModel
+from facet_dagster.records.call import Role
 from facet_dagster.settings import Models, Settings
 from facet_dagster.workshop import Workshop
 
@@ -34,8 +35,7 @@ def open_workshop(settings: Settings, *, run_id: str, progress: Callable[[str], 
     """
     store = ParquetStore(settings.store)
     models = settings.models
-    inner, changed = _model(models)
-    names = models.names()
+    inner, names, changed = _model(models)
     ledger = StoreLedger(
         store,
         names=names,
@@ -71,11 +71,12 @@ def open_workshop(settings: Settings, *, run_id: str, progress: Callable[[str], 
         client.close()
 
 
-def _model(models: Models) -> tuple[ChatModel, Sequence[str]]:
-    """The model that answers, and the list in which a recorded one notes prompts that have changed."""
+def _model(models: Models) -> tuple[ChatModel, Mapping[Role, str], Sequence[str]]:
+    """The model that answers, its names by role, and the list in which a recorded one notes changed prompts."""
     if models.base_url is None:
         recorded = RecordedModel(models.recordings)
-        return recorded, recorded.changed
+        # Named by its content: answers that a store kept of an earlier recording are not taken for these.
+        return recorded, dict.fromkeys(Role, recorded.name), recorded.changed
     live = OpenAIModel(
         models.base_url,
         models.api_key.get_secret_value(),
@@ -84,4 +85,4 @@ def _model(models: Models) -> tuple[ChatModel, Sequence[str]]:
         retries=models.retries,
         structured=models.structured,
     )
-    return live, ()
+    return live, models.names(), ()

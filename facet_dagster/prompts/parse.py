@@ -27,9 +27,11 @@ def find_object(text: str) -> dict[str, Any]:
     while position != -1:
         try:
             value, end = _DECODER.raw_decode(text, position)
-        except (ValueError, RecursionError):
+        except ValueError:
             position = text.find("{", position + 1)
             continue
+        except RecursionError:
+            break  # nobody means such nesting; trying every inner brace would take minutes
         if isinstance(value, dict) and (best is None or end - position > best[0]):
             best = (end - position, value)
         position = text.find("{", end)

@@ -1,0 +1,1 @@
+"""The real outside world behind ports.py."""

@@ -1,0 +1,183 @@
+"""A chat model behind an OpenAI-compatible endpoint: the `openai` client, our own bounded retries, clear errors.
+
+Belongs here: getting one answer out of an endpoint. Money and replay stand in metered_model.py.
+"""
+
+import asyncio
+import json
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import openai
+from openai.types.chat import ChatCompletion
+from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt
+
+from facet_dagster.adapters.per_loop import PerLoop
+from facet_dagster.adapters.retry_waits import wait_before_retry
+from facet_dagster.errors import ModelRefused, ModelUnavailable
+from facet_dagster.records.call import ChatRequest, Completion, Role
+
+_TRY_AGAIN = {408, 409, 425, 429}
+_ENDS = "(it usually ends in /v1)"
+_CHECK = {
+    401: "check FACET_LLM_API_KEY",
+    403: "check that FACET_LLM_API_KEY may use this model",
+    404: f"check the model name and FACET_LLM_BASE_URL {_ENDS}",
+    400: "check the model name and what this model supports",
+}
+
+
+class _Unusable(Exception):
+    """The endpoint said 200 and sent something that is no completion (an overloaded proxy does that)."""
+
+
+class OpenAIModel:
+    """ChatModel over HTTP. What an endpoint turns out not to support is left out for the rest of the process.
+
+    `names` are the model names by role, `timeout_s` bounds one try, `retries` the tries after the first.
+    Raises ModelRefused where asking again cannot help, ModelUnavailable when the retries are used up.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        api_key: str,
+        names: Mapping[Role, str],
+        *,
+        timeout_s: float,
+        retries: int,
+        structured: bool,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._base_url = base_url
+        self._api_key = api_key
+        self._names = names
+        self._timeout_s = timeout_s
+        self._retries = retries
+        self._sleep = sleep
+        self._unsupported: set[str] = set() if structured else {"response_format"}
+        self._client = PerLoop(self._connect)
+
+    async def complete(self, request: ChatRequest) -> Completion:
+        """One answer; `seconds` counts the waiting, too."""
+        started = time.monotonic()
+        try:
+            answer = await self._supported(request)
+        except openai.APIStatusError as error:
+            raise self._status_trouble(error, request) from error
+        except (openai.APIConnectionError, TimeoutError) as error:
+            slow = isinstance(error, openai.APITimeoutError | TimeoutError)
+            what = f"did not answer within {self._timeout_s:g} s" if slow else "cannot be reached"
+            raise ModelUnavailable(f"{self._base_url} {what}{self._tries()}: check FACET_LLM_BASE_URL") from error
+        except _Unusable as error:
+            raise ModelUnavailable(f"{self._base_url} sent no completion{self._tries()}: {error}") from error
+        return self._completion(request, answer, time.monotonic() - started)
+
+    async def _supported(self, request: ChatRequest) -> ChatCompletion:
+        """Ask; where the endpoint refuses an optional part of the request (400), ask again without it."""
+        refused: set[str] = set()
+        while True:
+            try:
+                answer = await self._persistently(request, self._unsupported | refused)
+            except openai.BadRequestError as error:
+                part = _refused_part(error, self._arguments(request, self._unsupported | refused))
+                if part is None:
+                    raise
+                refused.add(part)
+                continue
+            self._unsupported |= refused  # only now is it sure that the part, and nothing else, was the trouble
+            return answer
+
+    async def _persistently(self, request: ChatRequest, without: set[str]) -> ChatCompletion:
+        arguments = self._arguments(request, without)
+        retrying = AsyncRetrying(
+            stop=stop_after_attempt(self._retries + 1),
+            wait=wait_before_retry,
+            retry=retry_if_exception(_may_pass),
+            sleep=self._sleep,
+            reraise=True,
+        )
+        answer: ChatCompletion = await retrying(self._once, arguments)
+        return answer
+
+    async def _once(self, arguments: dict[str, Any]) -> ChatCompletion:
+        try:
+            async with asyncio.timeout(self._timeout_s):  # the client's own bound restarts with every byte
+                answer = await self._client.get().chat.completions.create(**arguments)
+        except json.JSONDecodeError as error:
+            raise _Unusable("the answer is cut off") from error
+        if isinstance(answer, str):  # what the client hands out when the content is not JSON
+            raise ModelRefused(f"{self._base_url} answered with a page, not JSON: check FACET_LLM_BASE_URL {_ENDS}")
+        if not isinstance(answer, ChatCompletion):
+            raise _Unusable("the answer is no JSON object")
+        if not answer.choices:
+            raise _Unusable(_one_line(str((answer.model_extra or {}).get("error") or "the answer holds no choices")))
+        return answer
+
+    def _arguments(self, request: ChatRequest, without: set[str]) -> dict[str, Any]:
+        arguments: dict[str, Any] = {
+            "model": self._names[request.role],
+            "messages": [{"role": m.role, "content": m.content} for m in request.messages],
+            "temperature": request.temperature,
+            "max_tokens": request.max_tokens,
+        }
+        if request.answer_schema is not None:
+            schema = {"name": "answer", "schema": request.answer_schema}
+            arguments["response_format"] = {"type": "json_schema", "json_schema": schema}
+        for part in without & set(arguments):
+            value = arguments.pop(part)
+            if part == "max_tokens":
+                arguments["max_completion_tokens"] = value  # its name at endpoints that no longer take the old one
+        return arguments
+
+    def _completion(self, request: ChatRequest, answer: ChatCompletion, seconds: float) -> Completion:
+        choice, usage = answer.choices[0], answer.usage
+        text = (choice.message.content if choice.message else None) or ""
+        said = sum(len(message.content) for message in request.messages)
+        return Completion(
+            text=text,
+            model=self._names[request.role],
+            prompt_tokens=usage.prompt_tokens if usage else max(1, said // 4),  # 4 characters a token, roughly
+            completion_tokens=usage.completion_tokens if usage else max(1, len(text) // 4),
+            finish_reason=choice.finish_reason or "stop",
+            seconds=seconds,
+        )
+
+    def _status_trouble(self, error: openai.APIStatusError, request: ChatRequest) -> ModelRefused | ModelUnavailable:
+        said = f"{self._base_url} answered {error.status_code} for model {self._names[request.role]!r}"
+        if _may_pass(error):
+            return ModelUnavailable(f"{said}{self._tries()}: {_one_line(error.message)}")
+        check = _CHECK.get(error.status_code, _CHECK[400])
+        return ModelRefused(f"{said}: {check}; it said: {_one_line(error.message)}")
+
+    def _tries(self) -> str:
+        return f" in {self._retries + 1} tries" if self._retries else ""
+
+    def _connect(self) -> openai.AsyncOpenAI:
+        return openai.AsyncOpenAI(
+            base_url=self._base_url,
+            api_key=self._api_key or "none",  # servers without keys still want the header to be well-formed
+            timeout=self._timeout_s,
+            max_retries=0,
+        )
+
+
+def _may_pass(error: BaseException) -> bool:
+    """Whether the same request may succeed later."""
+    if isinstance(error, openai.APIStatusError):
+        return error.status_code in _TRY_AGAIN or error.status_code >= 500
+    return isinstance(error, openai.APIConnectionError | TimeoutError | _Unusable)
+
+
+def _refused_part(error: openai.BadRequestError, arguments: Mapping[str, Any]) -> str | None:
+    """Which optional argument a 400 is about: the one it names, else the answer schema if one was sent."""
+    optional = [part for part in ("response_format", "max_tokens", "temperature") if part in arguments]
+    named = [part for part in optional if part in (error.param or "") or part in error.message]
+    if named:
+        return named[0]
+    return "response_format" if "response_format" in optional else None
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:300]

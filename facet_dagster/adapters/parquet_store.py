@@ -1,0 +1,97 @@
+"""The store on a path or URL: immutable Parquet rows and content-addressed blobs, written by many processes at once.
+
+Nobody locks anybody: every file is written under a temporary name and appears whole (architecture: the store).
+Layout: `format.json`, `<table>/<group>/<key>.parquet`, `<table>/_compacted/<n>.parquet`, `blobs/<aa>/<sha256>`.
+"""
+
+from threading import RLock
+from typing import TypeVar
+
+from facet_dagster.adapters.store_blobs import Blobs
+from facet_dagster.adapters.store_files import StoreFiles, base_name
+from facet_dagster.adapters.store_format import check_format, mark_format
+from facet_dagster.adapters.store_tables import Table
+from facet_dagster.records.base import StoredRecord
+from facet_dagster.records.bundle import ComponentVersion, SeedOutcome
+from facet_dagster.records.call import LedgerRow
+from facet_dagster.records.rollout import Trial
+from facet_dagster.records.seed import Candidate, Hypothesis, ScenarioSeed
+from facet_dagster.records.skill import Skill, SkillReject
+
+R = TypeVar("R", bound=StoredRecord)
+
+KINDS: tuple[type[StoredRecord], ...] = (
+    Skill,
+    SkillReject,
+    Hypothesis,
+    Candidate,
+    ScenarioSeed,
+    ComponentVersion,
+    SeedOutcome,
+    LedgerRow,
+    Trial,
+)
+
+
+class ParquetStore:
+    """Store on any fsspec file system. Opening writes nothing.
+
+    Raises StoreTooNew or SettingsError when opened on what it cannot read, InfrastructureError when the disk
+    fails later on.
+    """
+
+    def __init__(self, root: str) -> None:
+        self._files = StoreFiles(root)
+        self._marked = check_format(self._files)
+        self._blobs = Blobs(self._files)
+        self._tables: dict[str, Table] = {}
+        self._lock = RLock()  # threads of this process share the index of compacted files
+
+    @property
+    def files(self) -> StoreFiles:
+        """Where the store is, for readers of its files."""
+        return self._files
+
+    def put(self, record: StoredRecord) -> None:
+        """Keep a record; on disk when this returns. An address that is taken keeps what it has."""
+        with self._lock:
+            self._mark()
+            self._table(record.table).put(record)
+
+    def get(self, kind: type[R], group: str, key: str) -> R | None:
+        """The record at an address."""
+        with self._lock:
+            return self._table(kind.table).get(kind, group, key)
+
+    def rows(self, kind: type[R], group: str | None = None) -> list[R]:
+        """All records of a kind (of one group), in the order of group and key."""
+        with self._lock:
+            return self._table(kind.table).rows(kind, group)
+
+    def put_blob(self, data: bytes) -> str:
+        """Keep bytes; their SHA-256 is the address."""
+        self._mark()
+        return self._blobs.put(data)
+
+    def get_blob(self, digest: str) -> bytes:
+        """The bytes at an address. Raises InfrastructureError where they are missing or damaged."""
+        return self._blobs.get(digest)
+
+    def paths(self, kind: type[StoredRecord]) -> list[str]:
+        """The Parquet files that hold a kind; a row may stand in two of them while a compaction is under way."""
+        return self._table(kind.table).paths()
+
+    def compact(self) -> int:
+        """Merge the single-row files of every table; how many files that were."""
+        present = {base_name(folder) for folder in self._files.folders(self._files.root)}
+        with self._lock:
+            return sum(self._table(kind.table).compact(kind) for kind in KINDS if kind.table in present)
+
+    def _mark(self) -> None:
+        if not self._marked:
+            mark_format(self._files)
+            check_format(self._files)  # another process, maybe a newer one, may have been first
+            self._marked = True
+
+    def _table(self, name: str) -> Table:
+        return self._tables.setdefault(name, Table(self._files, name))

@@ -1,0 +1,145 @@
+"""Files of the store on any fsspec file system: safe names, whole-or-nothing writes, listings.
+
+Belongs here: how bytes get under a name and which names exist. What the files mean stands in store_format.py,
+store_blobs.py and store_tables.py.
+"""
+
+import os
+import re
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import fsspec
+from fsspec.implementations.local import LocalFileSystem
+
+from facet_dagster.errors import InfrastructureError, SettingsError
+
+_SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_LONGEST = 180  # characters of a file name; file systems allow 255 bytes
+
+
+def file_name(name: str) -> str:
+    """`name` as a file name: itself where it is safe, else escaped as `~hex`; long names are cut and hashed.
+
+    Escaped names start with a letter, a digit or `~`, so they are never hidden, `..`, or one of the store's own.
+    """
+    if _SAFE.fullmatch(name):
+        escaped = name
+    else:
+        first = "" if re.match(r"[A-Za-z0-9]", name) else "~"
+        escaped = first + re.sub(r"[^A-Za-z0-9._-]", lambda m: f"~{m.group().encode().hex()}~", name)
+    if len(escaped) <= _LONGEST:
+        return escaped
+    return f"{escaped[: _LONGEST - 33]}~{sha256(name.encode()).hexdigest()[:32]}"
+
+
+class StoreFiles:
+    """The root of a store: a local path or an fsspec URL. Nothing is created before the first write."""
+
+    def __init__(self, root: str) -> None:
+        try:
+            self.fs, path = fsspec.core.url_to_fs(root, use_listings_cache=False)
+        except (ValueError, ImportError) as error:
+            raise SettingsError(f"the store {root!r} cannot be opened: {error}") from error
+        self.root = str(path).rstrip("/")
+        self.local = isinstance(self.fs, LocalFileSystem)
+        if self.local and Path(self.root).exists() and not Path(self.root).is_dir():
+            raise SettingsError(f"the store {root!r} is not a folder: set FACET_STORE to a folder or URL")
+
+    def path(self, *parts: str) -> str:
+        """Full path of something in the store, as the file system spells it."""
+        return "/".join([self.root, *parts])
+
+    def exists(self, path: str) -> bool:
+        """Whether the file is there now."""
+        return bool(self.fs.exists(path))
+
+    def read(self, path: str) -> bytes | None:
+        """The whole file, or None where there is none."""
+        try:
+            return bytes(self.fs.cat_file(path))
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise InfrastructureError(f"cannot read {path}: {error.strerror or error}") from error
+
+    def write(self, path: str, data: bytes) -> bool:
+        """Put `data` under `path`, durable and whole; the first writer wins. False where it was there before."""
+        folder, name = path.rsplit("/", 1)
+        temporary = f"{folder}/.{name[:40]}.{uuid4().hex}.tmp"
+        try:
+            self.fs.makedirs(folder, exist_ok=True)
+            if self.local:
+                return _write_local(Path(temporary), Path(path), data)
+            if self.fs.exists(path):
+                return False
+            self.fs.pipe_file(temporary, data)
+            self.fs.mv(temporary, path)
+            return True
+        except OSError as error:
+            reason = error.strerror or error
+            raise InfrastructureError(f"cannot write {path}: {reason}; is the disk full or read-only?") from error
+
+    def remove(self, path: str) -> None:
+        """Remove a file; one that is gone already is fine (somebody else removed it)."""
+        try:
+            self.fs.rm_file(path)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise InfrastructureError(f"cannot remove {path}: {error.strerror or error}") from error
+
+    def children(self, path: str) -> list[dict[str, Any]]:
+        """Entries of a folder, sorted by name; none where the folder is missing. Hidden ones are left out."""
+        try:
+            self.fs.invalidate_cache(path)
+            entries = self.fs.ls(path, detail=True)
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError as error:
+            raise InfrastructureError(f"cannot list {path}: {error.strerror or error}") from error
+        visible = [e for e in entries if not base_name(e["name"]).startswith(".")]
+        return sorted(visible, key=lambda e: str(e["name"]))
+
+    def folders(self, path: str) -> list[str]:
+        """Paths of the folders in a folder."""
+        return [str(e["name"]) for e in self.children(path) if e["type"] == "directory"]
+
+    def files(self, path: str, suffix: str) -> list[str]:
+        """Paths of the files in a folder that end in `suffix`."""
+        return [str(e["name"]) for e in self.children(path) if e["type"] == "file" and str(e["name"]).endswith(suffix)]
+
+
+def base_name(path: str) -> str:
+    """The last part of a path."""
+    return path.rstrip("/").rsplit("/", 1)[-1]
+
+
+def _write_local(temporary: Path, path: Path, data: bytes) -> bool:
+    try:
+        with temporary.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        return _publish(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _publish(temporary: Path, path: Path) -> bool:
+    try:
+        os.link(temporary, path)  # unlike a rename, it never replaces what another process has just written
+    except FileExistsError:
+        return False
+    except OSError:  # a file system without hard links
+        if path.exists():
+            return False
+        temporary.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)  # the name, too, must survive a power cut
+    finally:
+        os.close(folder)
+    return True

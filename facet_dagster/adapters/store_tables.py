@@ -1,0 +1,155 @@
+"""Tables of the store: one immutable file per record, merged by compaction, each row seen exactly once.
+
+`<root>/<table>/<group>/<key>.parquet` holds one row; `<root>/<table>/_compacted/<n>.parquet` many. Compaction
+writes the merged file first and removes the single ones afterwards. Readers therefore look at single files
+first and at compacted ones second: a row that leaves the first place is already in the second. What is seen
+in both places counts once; the compacted one, being older, wins.
+"""
+
+import io
+import time
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import TypeVar
+from uuid import uuid4
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from facet_dagster.adapters.store_files import StoreFiles, base_name, file_name
+from facet_dagster.adapters.store_format import parquet_bytes, parse, table_of
+from facet_dagster.errors import InfrastructureError
+from facet_dagster.records.base import StoredRecord
+
+R = TypeVar("R", bound=StoredRecord)
+Address = tuple[str, str]  # group, key
+COMPACTED = "_compacted"  # no group can be called so, see store_files.file_name
+_SUFFIX = ".parquet"
+_FILES_KEPT = 8  # compacted files whose bytes stay in memory
+
+
+class Table:
+    """One table of the store. Keeps an index of the compacted files it has seen; they never change."""
+
+    def __init__(self, files: StoreFiles, name: str) -> None:
+        self._files = files
+        self._folder = files.path(name)
+        self._index: dict[Address, tuple[str, int]] = {}  # -> compacted file, row
+        self._seen: set[str] = set()
+        self._kept: OrderedDict[str, pq.ParquetFile] = OrderedDict()
+
+    def put(self, record: StoredRecord) -> None:
+        """Write one row, unless its address is taken."""
+        address = (record.group, record.key)
+        path = self._single(address)
+        if self._files.exists(path):
+            return
+        self._refresh()
+        if address not in self._index:
+            self._files.write(path, parquet_bytes(table_of([record])))
+
+    def get(self, kind: type[R], group: str, key: str) -> R | None:
+        """One row: one file is opened, or one row group of a compacted file."""
+        address = (group, key)
+        if address not in self._index:
+            path = self._single(address)
+            data = self._files.read(path)
+            if data is not None:
+                return parse(kind, str(_open(data, path).read(columns=["record"])["record"][0]), path)
+            self._refresh()
+        if address not in self._index:
+            return None
+        path, row = self._index[address]
+        return parse(kind, self._records(path, {row})[row], path)
+
+    def rows(self, kind: type[R], group: str | None) -> list[R]:
+        """All rows (of one group) in the order of group and key."""
+        found: dict[Address, R] = {}
+        for path in self._singles(group):
+            row = self._read_single(path)
+            if row:
+                found[row[0]] = parse(kind, row[1], path)
+        self._refresh()
+        wanted = {a: place for a, place in self._index.items() if group is None or a[0] == group}
+        for file in sorted({file for file, _ in wanted.values()}):
+            here = {row: a for a, (name, row) in wanted.items() if name == file}
+            found.update({here[row]: parse(kind, text, file) for row, text in self._records(file, set(here)).items()})
+        return [found[address] for address in sorted(found)]
+
+    def paths(self) -> list[str]:
+        """All files of the table, the single ones listed before the compacted ones."""
+        return [*self._singles(None), *self._compacted_paths()]
+
+    def compact(self, kind: type[R]) -> int:
+        """Merge the single files into one; how many there were. Safe at any time, by several processes at once."""
+        self._refresh()
+        paths = list(self._singles(None))
+        rows = {p: row for p in paths if (row := self._read_single(p))}
+        fresh = {address: text for address, text in rows.values() if address not in self._index}
+        if fresh:
+            table = table_of([parse(kind, fresh[address], self._folder) for address in sorted(fresh)])
+            name = f"{time.time_ns():020d}-{uuid4().hex[:8]}{_SUFFIX}"
+            self._files.write(f"{self._folder}/{COMPACTED}/{name}", parquet_bytes(table))
+        for path in rows:
+            self._files.remove(path)
+        return len(rows)
+
+    def _single(self, address: Address) -> str:
+        return f"{self._folder}/{file_name(address[0])}/{file_name(address[1])}{_SUFFIX}"
+
+    def _singles(self, group: str | None) -> Iterator[str]:
+        folders = self._files.folders(self._folder) if group is None else [f"{self._folder}/{file_name(group)}"]
+        for folder in folders:
+            if base_name(folder) != COMPACTED:
+                yield from self._files.files(folder, _SUFFIX)
+
+    def _read_single(self, path: str) -> tuple[Address, str] | None:
+        """Address and JSON of a single row; None where it was compacted away since it was listed."""
+        data = self._files.read(path)
+        if data is None:
+            return None
+        row = _open(data, path).read(columns=["group_", "key_", "record"]).to_pylist()[0]
+        return (row["group_"], row["key_"]), row["record"]
+
+    def _compacted_paths(self) -> list[str]:
+        return self._files.files(f"{self._folder}/{COMPACTED}", _SUFFIX)
+
+    def _refresh(self) -> None:
+        """Index the compacted files that have come since the last look, the oldest first."""
+        for path in self._compacted_paths():
+            if path in self._seen:
+                continue
+            table = self._compacted(path).read(columns=["group_", "key_"])
+            for row, address in enumerate(zip(table["group_"].to_pylist(), table["key_"].to_pylist(), strict=True)):
+                self._index.setdefault(address, (path, row))
+            self._seen.add(path)
+
+    def _records(self, path: str, rows: set[int]) -> dict[int, str]:
+        """The JSON of some rows of a compacted file; only the row groups that hold them are read."""
+        file, found, start = self._compacted(path), dict[int, str](), 0
+        for number in range(file.num_row_groups):
+            end = start + file.metadata.row_group(number).num_rows
+            here = [row for row in rows if start <= row < end]
+            if here:
+                column = file.read_row_group(number, columns=["record"])["record"].to_pylist()
+                found.update({row: column[row - start] for row in here})
+            start = end
+        return found
+
+    def _compacted(self, path: str) -> pq.ParquetFile:
+        if path not in self._kept:
+            data = self._files.read(path)
+            if data is None:
+                raise InfrastructureError(f"{path} has been removed from the store by hand")
+            self._kept[path] = _open(data, path)
+        self._kept.move_to_end(path)
+        while len(self._kept) > _FILES_KEPT:
+            self._kept.popitem(last=False)
+        return self._kept[path]
+
+
+def _open(data: bytes, path: str) -> pq.ParquetFile:
+    try:
+        return pq.ParquetFile(io.BytesIO(data))
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InfrastructureError(f"{path} is damaged: remove it, what it held is made again") from error

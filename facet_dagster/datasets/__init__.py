@@ -1,0 +1,1 @@
+"""Harbor task export and SFT export."""

@@ -1,0 +1,1 @@
+"""A terminal agent over tmux: trial, grading, trajectory (ATIF)."""

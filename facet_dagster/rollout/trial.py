@@ -1,0 +1,127 @@
+"""One attempt of the teacher on one accepted task, in a clean container, graded after its processes have ended.
+
+Trouble never becomes a grade: where model or engine failed, the trial is kept with reward None. Model calls are
+made durable by the model that is passed in, so a trial that was killed starts again and pays for nothing twice.
+"""
+
+import contextlib
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from facet_dagster.errors import InfrastructureError, ModelError, NoRecording
+from facet_dagster.ports import ChatModel, Container, Sandbox
+from facet_dagster.records.authoring import Instruction
+from facet_dagster.records.base import now
+from facet_dagster.records.call import CallId
+from facet_dagster.records.container import ContainerSpec, Limits
+from facet_dagster.records.environment import Environment, wait_for_services
+from facet_dagster.records.rollout import StopReason, Trial
+from facet_dagster.records.validation import GradeReport
+from facet_dagster.rollout.agent import Agent, Clock, CostOf, free
+from facet_dagster.rollout.limits import TrialLimits
+from facet_dagster.rollout.terminal import Terminal
+
+Grade = Callable[[str], Awaitable[GradeReport]]
+STATION = "rollout.teacher"
+
+
+async def run_trial(
+    task: str,
+    seed_id: str,
+    bundle: str,
+    attempt: int,
+    instruction: Instruction,
+    environment: Environment,
+    *,
+    model: ChatModel,
+    model_name: str,
+    sandbox: Sandbox,
+    limits: Limits,
+    settings: TrialLimits,
+    grade: Grade,
+    run_id: str,
+    cost_of: CostOf = free,
+    clock: Clock = time.monotonic,
+) -> Trial:
+    """Let the teacher work on the task, then grade what it left. `grade` takes the image of that state.
+
+    `seconds` of the trial are those of the work, grading apart. Raises NoRecording and BudgetSpent.
+    """
+    call = CallId(station=STATION, subject=seed_id, attempt=attempt)
+    spec = ContainerSpec(image=environment.image, seed=seed_id, purpose="rollout", limits=limits)
+    started_at, started = now(), clock()
+    outcome = _Outcome()
+
+    async def work(container: Container) -> StopReason:
+        agent = Agent(model, Terminal(container), call=call, settings=settings, cost_of=cost_of, clock=clock)
+        outcome.agent = agent
+        try:
+            if environment.materials.services:
+                await _services(container)
+            return await agent.work(instruction.text)
+        except NoRecording:
+            raise
+        except ModelError:
+            return StopReason.MODEL_TROUBLE
+        finally:
+            outcome.seconds = clock() - started
+
+    await _attempt(outcome, work, spec, sandbox, grade)
+    report = outcome.report
+    return Trial(
+        seed=seed_id,
+        task=task,
+        bundle=bundle,
+        attempt=attempt,
+        model=model_name,
+        recorded=outcome.agent is not None and outcome.agent.recorded,
+        stop=outcome.stop,
+        reward=report.reward if report else None,
+        grade=report,
+        turns=tuple(outcome.agent.turns) if outcome.agent else (),
+        seconds=outcome.seconds,
+        started_at=started_at,
+        run_id=run_id,
+    )
+
+
+async def _services(container: Container) -> None:
+    """Wait until the services of the task serve: the teacher starts where the probes of the environment started."""
+    waited = await container.run(wait_for_services())
+    if not waited.ok:
+        raise InfrastructureError("the services of the task do not start")
+
+
+@dataclass
+class _Outcome:
+    """What came of the attempt so far; without an agent the container did not even start."""
+
+    agent: Agent | None = None
+    stop: StopReason = StopReason.INFRASTRUCTURE
+    report: GradeReport | None = None
+    seconds: float = 0.0
+
+
+async def _attempt(
+    outcome: _Outcome,
+    work: Callable[[Container], Awaitable[StopReason]],
+    spec: ContainerSpec,
+    sandbox: Sandbox,
+    grade: Grade,
+) -> None:
+    """Work, freeze, grade. The frozen image is discarded whatever happens; what cannot be is swept later."""
+    image: str | None = None
+    try:
+        async with sandbox.open(spec) as container:
+            outcome.stop = await work(container)
+            if outcome.stop is not StopReason.MODEL_TROUBLE:
+                image = await container.freeze()
+        if image is not None:
+            outcome.report = await grade(image)
+    except InfrastructureError:
+        outcome.stop = StopReason.INFRASTRUCTURE
+    finally:
+        if image is not None:
+            with contextlib.suppress(InfrastructureError):
+                await sandbox.discard(image)

@@ -1,0 +1,42 @@
+"""A store in memory: records travel through JSON, as they do on disk, so that what cannot be kept fails here too."""
+
+from typing import TypeVar
+
+from facet_dagster.errors import InfrastructureError
+from facet_dagster.records.base import StoredRecord, digest_of
+
+R = TypeVar("R", bound=StoredRecord)
+
+
+class MemoryStore:
+    """Store for tests; passes the same contract as the real one."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, dict[tuple[str, str], str]] = {}
+        self._blobs: dict[str, bytes] = {}
+
+    def put(self, record: StoredRecord) -> None:
+        """Keep a record; an address that is taken keeps what it has."""
+        self._rows.setdefault(record.table, {}).setdefault((record.group, record.key), record.model_dump_json())
+
+    def get(self, kind: type[R], group: str, key: str) -> R | None:
+        """The record at an address."""
+        text = self._rows.get(kind.table, {}).get((group, key))
+        return kind.model_validate_json(text) if text is not None else None
+
+    def rows(self, kind: type[R], group: str | None = None) -> list[R]:
+        """All records of a kind (of one group), in the order of group and key."""
+        rows = sorted(self._rows.get(kind.table, {}).items())
+        return [kind.model_validate_json(text) for (owner, _), text in rows if group in (None, owner)]
+
+    def put_blob(self, data: bytes) -> str:
+        """Keep bytes; their SHA-256 is the address."""
+        digest = digest_of(data)
+        self._blobs[digest] = data
+        return digest
+
+    def get_blob(self, digest: str) -> bytes:
+        """The bytes at an address. Raises InfrastructureError where they are missing."""
+        if digest not in self._blobs:
+            raise InfrastructureError(f"the store has lost the blob {digest}")
+        return self._blobs[digest]

@@ -1,0 +1,16 @@
+-- What the model calls of each station cost: calls, tokens, US dollars, seconds. Replayed calls cost nothing and stand apart.
+WITH made AS (
+    SELECT *, split_part(station, '.', 1) AS folder, CASE WHEN recorded THEN 'recorded' ELSE 'paid' END AS answers
+    FROM calls
+)
+SELECT
+    answers,
+    coalesce(folder, 'all stations') AS station,
+    count(*) AS calls,
+    sum(prompt_tokens)::BIGINT AS prompt_tokens,
+    sum(completion_tokens)::BIGINT AS completion_tokens,
+    round(sum(cost_usd), 4) AS cost_usd,
+    round(sum(seconds), 1) AS seconds
+FROM made
+GROUP BY GROUPING SETS ((answers, folder), (answers))
+ORDER BY answers, folder NULLS LAST;

@@ -1,0 +1,18 @@
+-- How many repair rounds the seeds needed, how those ended, and the share accepted by then (FACET table 2 counts so).
+WITH ended AS (
+    SELECT seed, arg_max(status, "at") AS status, arg_max(rounds, "at") AS rounds
+    FROM outcomes
+    GROUP BY seed
+)
+SELECT
+    rounds,
+    count(*) AS seeds,
+    count(*) FILTER (WHERE status = 'accepted') AS accepted,
+    count(*) FILTER (WHERE status = 'rejected') AS rejected,
+    count(*) FILTER (WHERE status = 'pending') AS pending,
+    round(
+        100.0 * sum(count(*) FILTER (WHERE status = 'accepted')) OVER (ORDER BY rounds) / sum(count(*)) OVER (), 1
+    ) AS accepted_by_then_percent
+FROM ended
+GROUP BY rounds
+ORDER BY rounds;

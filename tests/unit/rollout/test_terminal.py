@@ -1,0 +1,94 @@
+"""Which keys reach the container, and what of its answer is shown (the real tmux: tests/docker/test_terminal.py)."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from facet_dagster.errors import InfrastructureError
+from facet_dagster.rollout.terminal import OBSERVATION_BYTES, Terminal, TerminalDied, cut
+
+
+async def test_only_the_agents_user_is_used(container):
+    terminal = Terminal(container)
+    await terminal.start()
+    await terminal.send("ls\n", 0.5)
+    await terminal.observe()
+    assert container.users == {"agent"}
+    assert container.waits == [0.5]
+
+
+@pytest.mark.parametrize(
+    ("keys", "typed"),
+    [
+        ("ls\n", "ls\n"),
+        ("C-c", "<C-c>"),
+        ("C-d", "<C-d>"),
+        ("Enter", "<Enter>"),
+        ("\n", "<Enter>"),
+        ("C-c\n", "C-c\n"),
+        ("echo 'C-c' \"$x\" `y` \\", "echo 'C-c' \"$x\" `y` \\"),
+        ("-t other\n", "-t other\n"),
+        ("Grüße ✓\n", "Grüße ✓\n"),
+    ],
+)
+async def test_keys_are_typed_as_they_stand_and_names_alone_are_keys(container, keys, typed):
+    await Terminal(container).send(keys, 0)
+    assert container.typed == [typed]
+
+
+async def test_large_input_travels_in_pieces_and_arrives_whole(container):
+    text = "0123456789" * 20_000
+    await Terminal(container).send(text, 0)
+    assert len(container.typed) > 1
+    assert "".join(container.typed) == text
+
+
+async def test_no_keys_only_wait(container):
+    await Terminal(container).send("", 2.0)
+    assert container.typed == [] and container.waits == [2.0]
+
+
+async def test_a_dead_session_is_not_trouble_of_the_engine(container):
+    terminal = Terminal(container)
+    await terminal.start()
+    container.alive = False
+    with pytest.raises(TerminalDied):
+        await terminal.observe()
+    with pytest.raises(TerminalDied):
+        await terminal.send("ls\n", 0)
+
+
+async def test_a_terminal_that_never_starts_is_trouble(container):
+    container.alive = False
+    with pytest.raises(InfrastructureError):
+        await Terminal(container).start()
+
+
+async def test_a_screen_that_jumps_back_is_shown_as_the_screen(container):
+    terminal = Terminal(container)
+    container.screen = lambda typed: "one\ntwo\nthree"
+    await terminal.start()
+    assert await terminal.observe() == "New terminal output:\nthree"
+    container.screen = lambda typed: "cleared"
+    assert await terminal.observe() == "Current terminal screen:\ncleared"
+
+
+def test_short_text_is_not_cut():
+    assert cut("x" * OBSERVATION_BYTES, OBSERVATION_BYTES) == "x" * OBSERVATION_BYTES
+
+
+def test_a_cut_says_how_much_is_missing():
+    shown = cut("a" * 10_000 + "b" * 10_000, size=1_000_000)
+    assert shown.startswith("a" * 5_000 + "\n[... 990000 bytes left out ...]\n") and shown.endswith("b" * 5_000)
+
+
+@given(st.text(min_size=0, max_size=400), st.integers(20, 200))
+def test_a_cut_accounts_for_every_byte(text, limit):
+    shown = cut(text, len(text.encode()), limit)
+    if len(text.encode()) <= limit:
+        assert shown == text
+        return
+    head, rest = shown.split("\n[... ", 1) if shown.count("\n[... ") == 1 else shown.rsplit("\n[... ", 1)
+    number, tail = rest.split(" bytes left out ...]\n", 1)
+    assert len(head.encode()) + int(number) + len(tail.encode()) == len(text.encode())
+    assert text.startswith(head) and text.endswith(tail)

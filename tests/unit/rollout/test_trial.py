@@ -1,0 +1,207 @@
+"""The walk of one trial: how it ends, what is graded, what is kept."""
+
+import json
+
+import pytest
+
+from facet_dagster.errors import BudgetSpent, InfrastructureError, ModelUnavailable, NoRecording
+from facet_dagster.records.authoring import Instruction
+from facet_dagster.records.call import Completion, Role
+from facet_dagster.records.container import Limits
+from facet_dagster.records.environment import Environment, Manifest, Materials, ObservedState, Service
+from facet_dagster.records.rollout import StopReason, Trial
+from facet_dagster.records.validation import GradeReport, TestResult
+from facet_dagster.rollout.limits import TrialLimits
+from facet_dagster.rollout.trial import run_trial
+from facet_dagster.testing.scripted_model import ScriptedModel
+
+INSTRUCTION = Instruction(text="Write /app/out.txt.", clauses={"R1": "Write /app/out.txt."})
+ENVIRONMENT = Environment(
+    manifest=Manifest(directories=[], files=[], apt_packages=[], pip_packages=[], services=[], properties=[]),
+    materials=Materials(
+        apt_packages=[], pip_packages=[], files=[], generators=[], setup_commands=[], services=[], properties=[]
+    ),
+    dockerfile="FROM x\n",
+    image="facet-env:1",
+    build_seconds=1,
+    probes=(),
+    e0=ObservedState(files=(), packages=(), tools={}, users=(), listening=()),
+    build_repairs=0,
+)
+
+
+def say(*keys: str, done: bool = False) -> dict:
+    return {"analysis": "a", "plan": "p", "commands": [{"keystrokes": k} for k in keys], "task_complete": done}
+
+
+async def passed(image: str) -> GradeReport:
+    result = TestResult(name="test_r1_x", outcome="passed")
+    return GradeReport(reward=1.0, tests=(result,), executed=1, seconds=0, output="")
+
+
+async def walk(
+    sandbox, answers, *, environment=ENVIRONMENT, grade=passed, clock=lambda: 0.0, cost_of=lambda c: 0.0, **settings
+):
+    model = ScriptedModel({"rollout.teacher": answers})
+    trial = await run_trial(
+        "org/one",
+        "seed-1",
+        "b" * 64,
+        3,
+        INSTRUCTION,
+        environment,
+        model=model,
+        model_name="m",
+        sandbox=sandbox,
+        limits=Limits(),
+        settings=TrialLimits(**settings),
+        grade=grade,
+        run_id="run",
+        clock=clock,
+        cost_of=cost_of,
+    )
+    return trial, model
+
+
+async def test_done_is_said_twice_and_the_state_is_graded(sandbox, container):
+    trial, model = await walk(
+        sandbox, [say("date > out.txt\n"), say(done=True), say(done=True)], cost_of=lambda c: 0.25
+    )
+    assert trial.stop is StopReason.COMPLETED and trial.success
+    assert container.typed == ["date > out.txt\n"] and container.frozen == 1
+    assert sandbox.discarded == ["frozen:1"] and sandbox.open_now == 0
+    assert [t.number for t in trial.turns] == [1, 2, 3]
+    assert trial.turns[0].cost_usd == 0.25
+    assert Trial.model_validate_json(trial.model_dump_json()) == trial
+    assert [(s.image, s.network, s.purpose) for s in sandbox.specs] == [("facet-env:1", False, "rollout")]
+    assert {(r.role, r.call.subject, r.call.attempt) for r in model.requests} == {(Role.TEACHER, "seed-1", 3)}
+    assert [r.call.turn for r in model.requests] == [1, 2, 3]
+
+
+async def test_done_is_taken_back_by_a_turn_without_it(sandbox):
+    trial, _ = await walk(
+        sandbox, [say(done=True), say("ls\n"), say(done=True), "what?", say(done=True), say(done=True)]
+    )
+    assert trial.stop is StopReason.COMPLETED and len(trial.turns) == 6
+
+
+async def test_what_the_terminal_shows_is_marked_as_observed(sandbox):
+    _, model = await walk(sandbox, [say("ls\n"), say(done=True), say(done=True)])
+    last = model.requests[-1].messages
+    assert [(m.role, m.observed) for m in last] == [
+        ("user", False),
+        ("assistant", False),
+        ("user", True),
+        ("assistant", False),
+        ("user", True),
+    ]
+    assert INSTRUCTION.text in last[0].content and "agent@task:/app$" in last[0].content
+    assert "once more" in " ".join(last[-1].content.split())
+
+
+async def test_a_turn_says_what_the_model_saw_and_wrote(sandbox):
+    trial, model = await walk(sandbox, ["gibberish", say(done=True), say(done=True)])
+    first, second = trial.turns[0], trial.turns[1]
+    assert first.parse_error is not None and first.raw == "gibberish" and first.commands == ()
+    assert second.prompt == first.observation and "no key was sent" in first.observation
+    assert json.loads(second.raw) == say(done=True)
+    assert first.prompt == model.requests[0].messages[0].content
+
+
+async def test_the_last_turn_is_the_turn_limit(sandbox):
+    trial, _ = await walk(sandbox, [say("ls\n")] * 5, turns=2)
+    assert trial.stop is StopReason.TURN_LIMIT and len(trial.turns) == 2 and trial.reward == 1.0
+
+
+async def test_the_token_limit_ends_the_work(sandbox):
+    trial, _ = await walk(sandbox, [say("ls\n")] * 9, tokens=1)
+    assert trial.stop is StopReason.TOKEN_LIMIT and len(trial.turns) == 1
+
+
+async def test_the_time_limit_ends_the_work_and_bounds_the_waits(sandbox, container):
+    ticks = iter([0.0, 0.0, 0.0, 8.0] + [11.0] * 20)
+    long = say("sleep 100\n")
+    long["commands"][0]["duration"] = 100
+    trial, _ = await walk(sandbox, [long] * 9, clock=lambda: next(ticks), seconds=10)
+    assert trial.stop is StopReason.TIME_LIMIT and len(trial.turns) == 1
+    assert container.waits == [2.0]
+
+
+async def test_a_wait_is_capped(sandbox, container):
+    long = say("make\n", done=True)
+    long["commands"][0]["duration"] = 10_000
+    await walk(sandbox, [long, say(done=True)], wait_cap_s=5)
+    assert container.waits == [5.0]
+
+
+async def test_leaving_the_shell_ends_the_work_and_is_graded(sandbox, container):
+    def leave(request):
+        container.alive = False
+        return say("exit\n")
+
+    trial, _ = await walk(sandbox, leave)
+    assert trial.stop is StopReason.TERMINAL_DIED and trial.reward == 1.0
+    assert len(trial.turns) == 1 and "gone" in trial.turns[0].observation
+
+
+async def test_trouble_of_the_model_keeps_the_turns_and_gives_no_grade(sandbox, container):
+    trial, _ = await walk(sandbox, [say("ls\n"), ModelUnavailable("down")])
+    assert trial.stop is StopReason.MODEL_TROUBLE and trial.reward is None and trial.grade is None
+    assert len(trial.turns) == 1 and container.frozen == 0
+
+
+@pytest.mark.parametrize("error", [NoRecording("none"), BudgetSpent("spent")])
+async def test_what_ends_the_run_is_passed_on(sandbox, error):
+    with pytest.raises(type(error)):
+        await walk(sandbox, [say("ls\n"), error])
+    assert sandbox.open_now == 0
+
+
+async def test_trouble_of_the_engine_is_no_verdict(sandbox, container):
+    def fail(request):
+        container.broken = True
+        return say("ls\n")
+
+    trial, _ = await walk(sandbox, fail)
+    assert trial.stop is StopReason.INFRASTRUCTURE and trial.reward is None
+    assert len(trial.turns) == 1 and trial.turns[0].observation == ""
+
+
+async def test_trouble_while_grading_discards_the_image(sandbox):
+    async def broken(image):
+        raise InfrastructureError("the disk is full")
+
+    trial, _ = await walk(sandbox, [say(done=True), say(done=True)], grade=broken)
+    assert trial.stop is StopReason.INFRASTRUCTURE and trial.reward is None
+    assert sandbox.discarded == ["frozen:1"]
+
+
+async def test_a_grade_without_reward_stays_without(sandbox):
+    async def open_end(image):
+        return GradeReport(reward=None, tests=(), executed=0, seconds=0, output="", trouble="tests did not run")
+
+    trial, _ = await walk(sandbox, [say(done=True), say(done=True)], grade=open_end)
+    assert trial.stop is StopReason.COMPLETED and trial.reward is None and not trial.success
+
+
+@pytest.mark.parametrize(("ready", "stop"), [(True, StopReason.COMPLETED), (False, StopReason.INFRASTRUCTURE)])
+async def test_services_are_waited_for(sandbox, container, ready, stop):
+    service = Service(name="web", command="serve", health="true")
+    materials = ENVIRONMENT.materials.model_copy(update={"services": [service]})
+    container.ready = ready
+    environment = ENVIRONMENT.model_copy(update={"materials": materials})
+    trial, _ = await walk(sandbox, [say(done=True), say(done=True)], environment=environment)
+    assert trial.stop is stop and container.users == ({"root", "agent"} if ready else {"root"})
+
+
+async def test_recorded_answers_are_marked(sandbox):
+    class Recorded:
+        async def complete(self, request):
+            text = json.dumps(say(done=True))
+            return Completion(text=text, model="m", prompt_tokens=1, completion_tokens=1, recorded=True)
+
+    trial = await run_trial(
+        "org/one", "seed-1", "b" * 64, 0, INSTRUCTION, ENVIRONMENT, model=Recorded(), model_name="m", sandbox=sandbox,
+        limits=Limits(), settings=TrialLimits(), grade=passed, run_id="run",
+    )  # fmt: skip
+    assert trial.recorded and len(trial.turns) == 2

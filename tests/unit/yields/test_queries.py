@@ -1,0 +1,301 @@
+"""Every query over a small store whose figures are counted by hand, over an empty one, and during a compaction."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from facet_dagster.adapters.ledger import StoreLedger
+from facet_dagster.adapters.parquet_store import KINDS, ParquetStore
+from facet_dagster.adapters.store_files import StoreFiles
+from facet_dagster.adapters.store_format import schema_of
+from facet_dagster.errors import SettingsError
+from facet_dagster.records.authoring import Instruction
+from facet_dagster.records.bundle import Body, ComponentVersion, Origin, SeedOutcome, Status, Task
+from facet_dagster.records.call import CallId, ChatRequest, Completion, Message, Role
+from facet_dagster.records.environment import Environment, Manifest, Materials, ObservedState
+from facet_dagster.records.outcome import Component, Reason, Rejected
+from facet_dagster.records.rollout import StopReason, Trial, Turn
+from facet_dagster.records.seed import ScenarioSeed
+from facet_dagster.records.skill import Skill, SkillFault, SkillReject
+from facet_dagster.records.validation import Gate, GateResult, ValidationReport
+from facet_dagster.yields import views
+from facet_dagster.yields.views import names, open_views, run_query, run_sql
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+ROLE_NAMES = dict.fromkeys(Role, "m")
+
+
+def version(seed: str, sequence: int, component: Component, body: Body) -> ComponentVersion:
+    return ComponentVersion(
+        seed=seed,
+        component=component,
+        sequence=sequence,
+        round=0,
+        origin=Origin.AUTHORED,
+        inputs={},
+        diagnosis=None,
+        code_version="1",
+        run_id="run",
+        at=START,
+        seconds=1.0,
+        tokens=10,
+        cost_usd=0.0,
+        body=body,
+    )
+
+
+def environment() -> Environment:
+    return Environment(
+        manifest=Manifest(directories=[], files=[], apt_packages=[], pip_packages=[], services=[], properties=[]),
+        materials=Materials(
+            apt_packages=[], pip_packages=[], files=[], generators=[], setup_commands=[], services=[], properties=[]
+        ),
+        dockerfile="FROM x",
+        image="facet-env:0",
+        build_seconds=1.0,
+        probes=(),
+        e0=ObservedState(files=(), packages=(), tools={}, users=(), listening=()),
+        build_repairs=0,
+    )
+
+
+def outcome(seed: str, status: Status, *, rounds: int, later: int = 0, reason: Reason | None = None) -> SeedOutcome:
+    return SeedOutcome(
+        seed=seed,
+        sequence=later,
+        status=status,
+        first_pass=status is Status.ACCEPTED and rounds == 0,
+        rounds=rounds,
+        component=Component.VERIFIER if reason else None,
+        reason=reason,
+        run_id="run",
+        at=START + timedelta(hours=later),
+    )
+
+
+def report() -> ValidationReport:
+    gates = (
+        GateResult(gate=Gate.BUILD, passed=True, runs=1, evidence=""),
+        GateResult(
+            gate=Gate.NOOP,
+            passed=False,
+            runs=2,
+            evidence="",
+            component=Component.VERIFIER,
+            reason=Reason.NOOP_PASSED,
+        ),
+        GateResult(gate=Gate.ORACLE, passed=None, runs=0, evidence=""),
+    )
+    return ValidationReport(bundle="b", verdict=False, gates=gates, noop_runs=(), oracle_runs=())
+
+
+def trial(attempt: int, reward: float | None, stop: StopReason, turns: int) -> Trial:
+    turn = Turn(
+        number=0,
+        prompt="",
+        raw="",
+        analysis="",
+        plan="",
+        commands=(),
+        task_complete=False,
+        parse_error=None,
+        observation="",
+        prompt_tokens=100,
+        completion_tokens=10,
+        cost_usd=0.5,
+        at=START,
+    )
+    return Trial(
+        seed="s1",
+        task="org/s1",
+        bundle="b" * 64,
+        attempt=attempt,
+        model="teacher",
+        recorded=False,
+        stop=stop,
+        reward=reward,
+        grade=None,
+        turns=(turn,) * turns,
+        seconds=4.0,
+        started_at=START,
+        run_id="run",
+    )
+
+
+def call(store: ParquetStore, station: str, subject: str, *, recorded: bool = False) -> None:
+    ledger = StoreLedger(
+        store, names=ROLE_NAMES, prices={Role.AUTHOR: (1e4, 1e5)}, budget_tokens=None, budget_usd=None, run_id="run"
+    )
+    request = ChatRequest(
+        call=CallId(station=station, subject=subject),
+        role=Role.AUTHOR,
+        messages=(Message(role="user", content="hello"),),
+        prompt_hash="p",
+    )
+    completion = Completion(
+        text="a", model="m", prompt_tokens=100, completion_tokens=10, seconds=2.0, recorded=recorded
+    )
+    ledger.write(request, completion)
+
+
+def fill(store: ParquetStore) -> None:
+    """Three skills and one reject; s1 accepted at once, s2 after two rounds (pending before), s3 rejected."""
+    for name in ("a", "b", "c"):
+        store.put(Skill(skill_id=name, source="s", path=name, content_hash=name, name=name, description="d", body="b"))
+    store.put(SkillReject(source="s", path="d", content_hash="d", fault=SkillFault.UNSAFE, evidence="e"))
+    for seed in ("s1", "s2", "s3"):
+        store.put(ScenarioSeed(seed_id=seed, title=seed, skill_ids=("a",), hypothesis_ids=(), rationale=""))
+        store.put(version(seed, 0, Component.INSTRUCTION, Instruction(text="old words", clauses={})))
+        store.put(version(seed, 1, Component.INSTRUCTION, Instruction(text="Do\nthis  now.", clauses={})))
+    failed = Rejected(component=Component.ENVIRONMENT, reason=Reason.BUILD_FAILED, evidence="e")
+    store.put(version("s3", 2, Component.ENVIRONMENT, failed))
+    store.put(version("s2", 3, Component.VALIDATION, report()))
+    task = Task(name="org/s1", bundle="b", rounds={}, tests=4, directory="tasks/s1")
+    store.put(version("s1", 4, Component.TASK, task))
+    store.put(outcome("s1", Status.ACCEPTED, rounds=0))
+    store.put(outcome("s2", Status.PENDING, rounds=1))
+    store.put(outcome("s2", Status.ACCEPTED, rounds=2, later=1))
+    store.put(outcome("s3", Status.REJECTED, rounds=2, reason=Reason.REPAIRS_EXHAUSTED))
+    for station, subject, recorded in (
+        ("scenario.analysis", "s1", False),
+        ("scenario.evolution", "s1", False),
+        ("rollout.turn", "s1", False),
+        ("scenario.analysis", "s2", True),
+    ):
+        call(store, station, subject, recorded=recorded)
+    store.put(trial(0, 1.0, StopReason.COMPLETED, turns=3))
+    store.put(trial(1, 0.0, StopReason.TURN_LIMIT, turns=5))
+    store.put(trial(2, None, StopReason.INFRASTRUCTURE, turns=0))
+
+
+@pytest.fixture(params=["single", "compacted"])
+def root(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    store = ParquetStore(str(tmp_path))
+    fill(store)
+    if request.param == "compacted":
+        store.compact()
+    return str(tmp_path)
+
+
+def rows(frame: pd.DataFrame, *columns: str) -> list[tuple[object, ...]]:
+    plain = frame.astype(object).where(frame.notna(), None)
+    return [tuple(row) for row in plain[list(columns)].itertuples(index=False)]
+
+
+def test_funnel(root: str) -> None:
+    assert rows(run_query(root, "funnel"), "station", "count", "percent_of_previous") == [
+        ("skills read", 4, None),
+        ("valid skills", 3, 75.0),
+        ("seeds", 3, None),
+        ("environments built", 0, 0.0),
+        ("first-pass valid", 1, None),
+        ("accepted", 2, None),
+        ("rollouts", 3, None),
+        ("successes", 1, 33.3),
+    ]
+
+
+def test_built_environments_are_counted_once_per_seed(tmp_path: Path) -> None:
+    store = ParquetStore(str(tmp_path))
+    fill(store)
+    for sequence in (7, 8):
+        store.put(version("s1", sequence, Component.ENVIRONMENT, environment()))
+    frame = run_query(str(tmp_path), "funnel").set_index("station")
+    assert frame.loc["environments built", "count"] == 1
+    assert frame.loc["first-pass valid", "percent_of_previous"] == 100.0
+
+
+def test_rounds(root: str) -> None:
+    columns = ("rounds", "seeds", "accepted", "rejected", "pending", "accepted_by_then_percent")
+    assert rows(run_query(root, "rounds"), *columns) == [(0, 1, 1, 0, 0, 33.3), (2, 2, 1, 1, 0, 66.7)]
+
+
+def test_rejections(root: str) -> None:
+    columns = ("component", "reason", "by_station", "by_validation", "seeds", "seeds_ended")
+    assert rows(run_query(root, "rejections"), *columns) == [
+        ("environment", "build_failed", 1, 0, 1, 0),
+        ("verifier", "noop_passed", 0, 1, 1, 0),
+        ("verifier", "repairs_exhausted", 0, 0, 1, 1),
+    ]
+
+
+def test_cost_keeps_recorded_calls_apart(root: str) -> None:
+    columns = ("answers", "station", "calls", "prompt_tokens", "completion_tokens", "cost_usd", "seconds")
+    assert rows(run_query(root, "cost"), *columns) == [
+        ("paid", "rollout", 1, 100, 10, 2.0, 2.0),
+        ("paid", "scenario", 2, 200, 20, 4.0, 4.0),
+        ("paid", "all stations", 3, 300, 30, 6.0, 6.0),
+        ("recorded", "scenario", 1, 100, 10, 0.0, 2.0),
+        ("recorded", "all stations", 1, 100, 10, 0.0, 2.0),
+    ]
+
+
+def test_per_task(root: str) -> None:
+    columns = ("seed", "task", "rounds", "calls", "tokens", "cost_usd", "recorded", "tests", "words")
+    assert rows(run_query(root, "per_task"), *columns) == [
+        ("s1", "org/s1", 0, 2, 220, 4.0, False, 4, 3),
+        ("s2", None, 2, 1, 110, 0.0, True, None, 3),
+    ]
+
+
+def test_teacher(root: str) -> None:
+    (row,) = run_query(root, "teacher").to_dict("records")
+    assert (row["model"], row["trials"], row["graded"], row["successes"]) == ("teacher", 3, 2, 1)
+    assert (row["success_percent"], row["mean_turns"]) == (50.0, 2.7)
+    assert (row["prompt_tokens"], row["completion_tokens"], row["cost_usd"]) == (800, 80, 4.0)
+    assert (row["completed"], row["out_of_limits"], row["in_trouble"]) == (1, 1, 1)
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_query_runs_on_an_empty_store_and_says_what_it_answers(name: str, tmp_path: Path) -> None:
+    frame = run_query(str(tmp_path / "nothing"), name)
+    assert len(frame) == (8 if name == "funnel" else 0)
+    assert (views.QUERIES / f"{name}.sql").read_text().startswith("-- ")
+
+
+def test_an_empty_table_has_the_columns_of_a_full_one(root: str, tmp_path: Path) -> None:
+    with open_views(root) as full, open_views(str(tmp_path / "nothing")) as empty:
+        for kind in KINDS:
+            described: Sequence[list[tuple[object, ...]]] = [
+                connection.sql(f"DESCRIBE {kind.table}").fetchall() for connection in (full, empty)
+            ]
+            assert described[0] == described[1]
+            assert [column[0] for column in described[0]] == schema_of(kind).names
+
+
+def test_a_file_that_vanishes_while_it_is_read_is_looked_for_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = ParquetStore(str(tmp_path))
+    fill(store)
+
+    def open_then_compact(root: str) -> object:
+        monkeypatch.setattr(views, "open_views", open_views)
+        connection = open_views(root)
+        store.compact()
+        return connection
+
+    monkeypatch.setattr(views, "open_views", open_then_compact)
+    assert run_sql(str(tmp_path), "SELECT count(*) AS n FROM seeds")["n"].tolist() == [3]
+
+
+def test_a_row_that_stands_in_two_files_counts_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = ParquetStore(str(tmp_path))
+    fill(store)
+    monkeypatch.setattr(StoreFiles, "remove", lambda *_: None)
+    store.compact()
+    assert run_sql(str(tmp_path), "SELECT count(*) AS n FROM seeds")["n"].tolist() == [3]
+
+
+def test_a_store_at_a_url_can_be_queried() -> None:
+    store = ParquetStore("memory://facet-test-yields")
+    fill(store)
+    assert run_query("memory://facet-test-yields", "funnel")["count"].tolist()[:3] == [4, 3, 3]
+
+
+def test_an_unknown_query_lists_the_known_ones(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"no query 'nope'; known are: cost, funnel, per_task"):
+        run_query(str(tmp_path), "nope")
