@@ -68,7 +68,10 @@ async def construct_seeds(
     *,
     selection: frozenset[Component] | None = None,
 ) -> list[SeedOutcome]:
-    """Walk seeds side by side, `seeds_in_flight` at a time; one seed's end never touches another's."""
+    """Walk seeds side by side, `seeds_in_flight` at a time; one seed's end never touches another's.
+
+    Even a bug that one seed brings to light is raised only when the others have ended.
+    """
     skills = {skill.skill_id: skill for skill in workshop.store.rows(Skill)}
     slots = asyncio.Semaphore(workshop.construction.seeds_in_flight)
 
@@ -77,7 +80,11 @@ async def construct_seeds(
             of_seed = [skills[skill_id] for skill_id in seed.skill_ids]
             return await construct(seed, of_seed, workshop, watcher, selection=selection)
 
-    return list(await asyncio.gather(*(walk(seed) for seed in seeds)))
+    ended = await asyncio.gather(*(walk(seed) for seed in seeds), return_exceptions=True)
+    for end in ended:
+        if isinstance(end, BaseException):
+            raise end
+    return [end for end in ended if isinstance(end, SeedOutcome)]
 
 
 async def roll_out(seed_id: str, workshop: Workshop) -> list[Trial]:
@@ -124,15 +131,5 @@ async def _attempt(bench: Bench, task: Task, attempt: int) -> Trial:
         ),
         grade=grade_image,
         run_id=workshop.run_id,
+        cost_of=partial(workshop.ledger.cost, Role.TEACHER),
     )
-
-
-async def roll_out_all(seed_ids: Sequence[str], workshop: Workshop) -> list[Trial]:
-    """Rollouts of many seeds, `in_flight` seeds at a time, in the order of the seeds."""
-    slots = asyncio.Semaphore(workshop.rollouts.in_flight)
-
-    async def one(seed_id: str) -> list[Trial]:
-        async with slots:
-            return await roll_out(seed_id, workshop)
-
-    return [trial for trials in await asyncio.gather(*(one(s) for s in seed_ids)) for trial in trials]

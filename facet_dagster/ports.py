@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from facet_dagster.records.base import StoredRecord
-from facet_dagster.records.call import ChatRequest, Completion
+from facet_dagster.records.call import ChatRequest, Completion, Role
 from facet_dagster.records.container import (
     BuildRequest,
     BuildResult,
@@ -99,6 +99,10 @@ class Ledger(Protocol):
 
     def check(self) -> None:
         """Raise BudgetSpent when a limit of the run is reached."""
+        ...
+
+    def cost(self, role: Role, completion: Completion) -> float:
+        """US dollars of one completion; a replayed one costs nothing."""
         ...
 
     def write(self, request: ChatRequest, completion: Completion) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from facet_dagster.datasets.harbor import export_task
+from facet_dagster.datasets.harbor import TaskTerms, export_task
 from facet_dagster.environment.dockerfile import build_context, render_dockerfile
 from facet_dagster.makers import Bench
 from facet_dagster.records.authoring import Verifier
@@ -34,6 +34,12 @@ def export_accepted(bench: Bench, rounds: Mapping[str, int], versions: Sequence[
         provenance=_provenance(bench, rounds, versions),
         dockerfile=render_dockerfile(materials, standalone=True),
         context=build_context(materials),
+        terms=TaskTerms(
+            limits=workshop.construction.limits,
+            build_timeout_s=workshop.construction.build_timeout_s,
+            agent_timeout_s=workshop.rollouts.seconds,
+            grade_timeout_s=workshop.construction.grade_timeout_s,
+        ),
     )
     return Task(
         name=f"{workshop.organisation}/{seed.seed_id}",
@@ -46,7 +52,8 @@ def export_accepted(bench: Bench, rounds: Mapping[str, int], versions: Sequence[
 
 def _provenance(bench: Bench, rounds: Mapping[str, int], versions: Sequence[ComponentVersion]) -> dict[str, Any]:
     """Which prompts and models by hash and name, which rounds, what it cost (quality page, last line)."""
-    calls = bench.workshop.store.rows(LedgerRow, bench.seed.seed_id)
+    rows = bench.workshop.store.rows(LedgerRow, bench.seed.seed_id)
+    calls = [row for row in rows if not row.station.startswith("rollout.")]  # a rollout does not change the task
     return {
         "bundle": bench.bundle(),
         "rounds": dict(rounds),

@@ -64,7 +64,7 @@ class StoreLedger:
             model=completion.model,
             prompt_tokens=completion.prompt_tokens,
             completion_tokens=completion.completion_tokens,
-            cost_usd=self._cost(request.role, completion),
+            cost_usd=self.cost(request.role, completion),
             seconds=completion.seconds,
             recorded=completion.recorded,
             at=now(),
@@ -75,7 +75,8 @@ class StoreLedger:
         if self._paid is not None:
             self._paid.update(_paid(row))
 
-    def _cost(self, role: Role, completion: Completion) -> float:
+    def cost(self, role: Role, completion: Completion) -> float:
+        """US dollars of one completion by the prices of its role; a replayed one costs nothing."""
         if completion.recorded:
             return 0.0
         prompt, answer = self._prices.get(role, (0.0, 0.0))

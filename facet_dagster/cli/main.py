@@ -5,6 +5,7 @@ Exit codes: 0 done (rejected seeds are a result, not an error), 1 unexpected, 2 
 """
 
 import os
+import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -148,6 +149,8 @@ def _kind(error: FacetError) -> str:
 
 def main() -> None:
     """Entry point of the console script."""
+    # A polite kill cleans up as Ctrl-C does: containers of the run are removed.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     # A closed pipe (`facet show X | head`) is not worth a traceback.
     with suppress(BrokenPipeError):
         sys.exit(guarded(app))

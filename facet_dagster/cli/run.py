@@ -42,10 +42,13 @@ def run_line(settings: Settings, console: Console, *, seeds: Sequence[str] | Non
         line.open_instance(settings.dagster_home) as instance,
         open_workshop(settings, run_id=run_id, progress=progress.note) as workshop,
     ):
+        open_rollouts = ""
         try:
             for title, names in _stages(seeds):
                 progress.note(f"[bold]{title}[/]")
-                _materialise(names, instance, settings, workshop, progress, seeds)
+                unfinished = _materialise(names, instance, settings, workshop, progress, seeds)
+                if names == line.ROLLOUTS:
+                    open_rollouts = unfinished
         finally:
             if record is not None:
                 count = export_recordings(workshop.store, record)
@@ -58,6 +61,8 @@ def run_line(settings: Settings, console: Console, *, seeds: Sequence[str] | Non
             f"{len(pending)} seed(s) met trouble and are pending; the same command goes on with them. "
             f"{first.seed}: {first.evidence.splitlines()[0]}"
         )
+    if open_rollouts:
+        raise InfrastructureError(f"rollouts met trouble; the same command goes on with them: {open_rollouts}")
 
 
 def _stages(seeds: Sequence[str] | None) -> list[tuple[str, tuple[str, ...]]]:
@@ -78,7 +83,8 @@ def _materialise(
     workshop: Workshop,
     progress: LiveProgress,
     seeds: Sequence[str] | None,
-) -> None:
+) -> str:
+    """Make a group of assets; what is said of seeds that were not finished (rejected or pending), or nothing."""
     overrides = {
         "workshop": line.Session(settings, workshop),
         "settings": settings,
@@ -88,6 +94,7 @@ def _materialise(
     result = line.materialise(names, instance=instance, seeds=seeds, overrides=overrides)
     if result.trouble is not None:
         raise RunFailed(result.trouble.message, result.trouble.exit_code)
+    return result.failures[0].message if result.failures else ""
 
 
 def _pending(workshop: Workshop, run_id: str) -> list[SeedOutcome]:

@@ -1,7 +1,7 @@
 """A ledger in memory, for tests of what asks and pays."""
 
 from facet_dagster.errors import BudgetSpent
-from facet_dagster.records.call import ChatRequest, Completion
+from facet_dagster.records.call import ChatRequest, Completion, Role
 
 
 class MemoryLedger:
@@ -18,7 +18,7 @@ class MemoryLedger:
     def spent(self) -> tuple[int, float]:
         """Tokens and US dollars of the calls that were not replayed."""
         paid = [completion for _, completion in self.calls if not completion.recorded]
-        tokens = sum(completion.prompt_tokens + completion.completion_tokens for completion in paid)
+        tokens = sum(self._tokens(completion) for completion in paid)
         return tokens, tokens * self._usd_per_token
 
     def check(self) -> None:
@@ -28,6 +28,14 @@ class MemoryLedger:
             raise BudgetSpent(f"{tokens} tokens of {self._budget_tokens} are spent")
         if self._budget_usd is not None and usd >= self._budget_usd:
             raise BudgetSpent(f"{usd:.4f} USD of {self._budget_usd:.4f} are spent")
+
+    def cost(self, role: Role, completion: Completion) -> float:
+        """The same price for every role."""
+        return 0.0 if completion.recorded else self._tokens(completion) * self._usd_per_token
+
+    @staticmethod
+    def _tokens(completion: Completion) -> int:
+        return completion.prompt_tokens + completion.completion_tokens
 
     def write(self, request: ChatRequest, completion: Completion) -> None:
         """Keep the call."""

@@ -1,0 +1,1 @@
+"""Dagster assets: one file per layer of the graph, thin bodies."""

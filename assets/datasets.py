@@ -1,0 +1,38 @@
+"""Datasets: what is given away, written from the store by the domain's front doors."""
+
+import dagster as dg
+
+from assets.pages import flat
+from facet_dagster.records.base import Record
+from resources.doors import Card, Results
+from resources.workshop import Session
+
+# A set is made from the seeds that are there: a missing partition is no obstacle.
+_ALL_SEEDS = dg.AllPartitionMapping()
+
+
+@dg.asset(
+    deps=[dg.AssetDep("task", partition_mapping=_ALL_SEEDS)],
+    group_name="datasets",
+    kinds={"harbor"},
+    description="The accepted tasks as one Harbor dataset.",
+)
+def task_dataset(workshop: dg.ResourceParam[Session], results: dg.ResourceParam[Results]) -> dg.MaterializeResult[None]:
+    """Written whole each time, from the accepted tasks of the store."""
+    return _result(results.build_task_dataset(workshop.workshop))
+
+
+@dg.asset(
+    deps=[dg.AssetDep("trajectories", partition_mapping=_ALL_SEEDS), "task_dataset"],
+    group_name="datasets",
+    kinds={"parquet"},
+    description="Successful trajectories as messages for supervised fine-tuning, with a dataset card.",
+)
+def sft_dataset(workshop: dg.ResourceParam[Session], results: dg.ResourceParam[Results]) -> dg.MaterializeResult[None]:
+    """Written whole each time, from the graded trials of the store."""
+    return _result(results.build_sft_dataset(workshop.workshop))
+
+
+def _result(card: Card) -> dg.MaterializeResult[None]:
+    values = card.model_dump(mode="json") if isinstance(card, Record) else card
+    return dg.MaterializeResult(metadata=flat(values))

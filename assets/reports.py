@@ -1,0 +1,53 @@
+"""Reports: what DuckDB says about the store, as tables and plots. The questions stand in facet_dagster/yields."""
+
+from base64 import b64encode
+from collections.abc import Sequence
+from typing import Any
+
+import dagster as dg
+import pandas as pd
+
+from assets.markdown import table
+from facet_dagster.settings import Settings
+from facet_dagster.yields.report import yield_png
+from facet_dagster.yields.views import run_query
+
+_PER_SEED = [dg.AssetDep(name, partition_mapping=dg.AllPartitionMapping()) for name in ("task", "trajectories")]
+
+
+@dg.asset(
+    deps=["skills", "skill_rejects", "scenario_seeds", *_PER_SEED],
+    group_name="reports",
+    kinds={"duckdb"},
+    description="What every station left over, why seeds were rejected, how many rounds it took.",
+)
+def yield_report(settings: dg.ResourceParam[Settings]) -> dg.MaterializeResult[None]:
+    """Tables and one picture, drawn anew each time."""
+    picture = b64encode(yield_png(settings.store)).decode()
+    tables = _answers(settings.store, ("funnel", "rejections", "rounds", "teacher"))
+    return dg.MaterializeResult(
+        metadata={"picture": dg.MetadataValue.md(f"![yields](data:image/png;base64,{picture})"), **tables}
+    )
+
+
+@dg.asset(
+    deps=_PER_SEED,
+    group_name="reports",
+    kinds={"duckdb"},
+    description="Calls, tokens and money by station and per accepted task.",
+)
+def cost_report(settings: dg.ResourceParam[Settings]) -> dg.MaterializeResult[None]:
+    """Tables over the ledger."""
+    return dg.MaterializeResult(metadata=_answers(settings.store, ("cost", "per_task")))
+
+
+def _answers(store: str, queries: Sequence[str]) -> dict[str, Any]:
+    return {name: _shown(run_query(store, name)) for name in queries}
+
+
+def _shown(frame: pd.DataFrame) -> dg.MarkdownMetadataValue:
+    rows = (
+        ["" if pd.isna(value) else f"{value:g}" if isinstance(value, float) else value for value in row]
+        for row in frame.itertuples(index=False)
+    )
+    return table([str(column) for column in frame.columns], rows)

@@ -1,0 +1,99 @@
+"""Rollouts: the teacher's attempts on each accepted task, one cell per scenario seed."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import dagster as dg
+
+from assets.markdown import table
+from assets.partitions import BATCHES, scenario_seed
+from assets.streaming import Event, Put, stream
+from facet_dagster.errors import FacetError
+from facet_dagster.records.base import digest_of
+from facet_dagster.records.rollout import Trial
+from resources.doors import Doors
+from resources.watching import Onlooker
+from resources.workshop import Session
+
+
+@dg.multi_asset(
+    specs=[
+        dg.AssetSpec(
+            "trajectories",
+            deps=["task"],
+            description="The teacher's attempts on the accepted task, graded; not made where there is no such task.",
+            skippable=True,
+            group_name="rollouts",
+            kinds={"openai", "docker"},
+        )
+    ],
+    partitions_def=scenario_seed,
+    backfill_policy=BATCHES,
+)
+def trajectories(
+    context: dg.AssetExecutionContext,
+    workshop: dg.ResourceParam[Session],
+    doors: dg.ResourceParam[Doors],
+    onlooker: dg.ResourceParam[Onlooker],
+) -> Iterator[Event]:
+    """Roll out every seed of the run, a few at a time; a seed in trouble leaves the others untouched."""
+    bench = workshop.workshop
+    slots = asyncio.Semaphore(bench.rollouts.in_flight)
+    troubles: dict[str, str] = {}
+
+    async def one(seed: str, put: Put) -> None:
+        async with slots:
+            try:
+                trials = await doors.roll_out(seed, bench)
+            except FacetError as trouble:
+                trials, troubles[seed] = [], f"{type(trouble).__name__}: {trouble}"
+        open_ones = [trial for trial in trials if trial.reward is None]
+        if open_ones:
+            troubles[seed] = f"{len(open_ones)} of {len(trials)} attempts have no grade: {open_ones[0].stop.value}"
+        put(_event(seed, trials, troubles.get(seed)))
+        onlooker.note(f"{seed} rolled out: {_summary(trials, troubles.get(seed))}")
+
+    async def work(put: Put) -> None:
+        async with asyncio.TaskGroup() as group:
+            for seed in context.partition_keys:
+                group.create_task(one(seed, put))
+
+    yield from stream(work)
+    if troubles:
+        raise dg.Failure(
+            description=f"{len(troubles)} of {len(context.partition_keys)} seeds are to be tried again; "
+            "the others are done",
+            metadata={"seeds": table(("seed", "trouble"), troubles.items())},
+            allow_retries=False,
+        )
+
+
+def _event(seed: str, trials: Sequence[Trial], trouble: str | None) -> Event:
+    if trouble or not trials:
+        said = {"status": "pending" if trouble else "skipped", "evidence": trouble or "the seed has no accepted task"}
+        return dg.AssetObservation("trajectories", partition=seed, metadata=said)
+    return dg.AssetMaterialization(
+        "trajectories",
+        partition=seed,
+        metadata={
+            "attempts": len(trials),
+            "successes": sum(trial.success for trial in trials),
+            "turns": sum(len(trial.turns) for trial in trials),
+            "tokens": sum(turn.prompt_tokens + turn.completion_tokens for trial in trials for turn in trial.turns),
+            "cost_usd": float(sum(turn.cost_usd for trial in trials for turn in trial.turns)),
+            "seconds": float(sum(trial.seconds for trial in trials)),
+            "trials": table(
+                ("attempt", "model", "reward", "stop", "turns", "seconds"),
+                ((t.attempt, t.model, t.reward, t.stop, len(t.turns), round(t.seconds, 1)) for t in trials),
+            ),
+        },
+        tags={"dagster/data_version": digest_of("\n".join(trial.digest() for trial in trials))[:32]},
+    )
+
+
+def _summary(trials: Sequence[Trial], trouble: str | None) -> str:
+    if trouble or not trials:
+        return trouble or "skipped, no accepted task"
+    stops = Counter(trial.stop.value for trial in trials)
+    return f"{sum(t.success for t in trials)} of {len(trials)} succeeded ({', '.join(stops)})"

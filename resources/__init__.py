@@ -1,0 +1,1 @@
+"""Dagster resources: typed settings in, plain domain object out."""

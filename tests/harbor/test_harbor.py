@@ -1,0 +1,273 @@
+"""Harbor itself judges what is exported: oracle 1, nop 0 on tasks, and its validator on a trajectory.
+
+By default one hand-made task is scored. FACET_TASKS_DIR names a folder of exported tasks to score instead (all of
+them). Harbor is installed by install.sh into FACET_HARBOR_HOME (default: ~/.cache/facet/harbor), once.
+"""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from io import BytesIO
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+from docker import DockerClient
+
+from facet_dagster.adapters.base_image import host_bundle
+from facet_dagster.adapters.docker_build_args import CA_BUNDLE, build_args
+from facet_dagster.adapters.docker_debian import PUBLIC, debian_root
+from facet_dagster.adapters.docker_files import pack
+from facet_dagster.datasets.harbor import TaskTerms, export_task
+from facet_dagster.environment.dockerfile import build_context, render_dockerfile
+from facet_dagster.records.authoring import Execution, Instruction, Solution, StateDiff, Verifier
+from facet_dagster.records.container import FileEntry, Limits
+from facet_dagster.records.environment import Environment, InlineFile, Manifest, Materials, ObservedState, Service
+from facet_dagster.records.rollout import Keystrokes, StopReason, Trial, Turn
+from facet_dagster.records.scenario import (
+    Association,
+    Consistency,
+    Dimensions,
+    Evolution,
+    Expansion,
+    Exploration,
+    Requirement,
+    Scenario,
+)
+from facet_dagster.records.seed import ScenarioSeed
+from facet_dagster.records.skill import Skill
+from facet_dagster.records.validation import ValidationReport
+from facet_dagster.rollout.atif import to_atif
+
+pytestmark = pytest.mark.harbor
+
+INSTALL = Path(__file__).parent / "install.sh"
+
+SALES = "region,amount\nnorth,10\nsouth,x\nNorth ,5\nsouth,7\n"
+SOLVE = """\
+#!/bin/bash
+set -euo pipefail
+curl -fs http://127.0.0.1:8080/sales.csv | cmp - /app/sales.csv
+python3 - <<'PY'
+import csv, json
+totals = {}
+with open("/app/sales.csv", newline="") as handle:
+    rows = list(csv.DictReader(handle))
+kept = [row for row in rows if row["amount"].isdigit()]
+for row in kept:
+    region = row["region"].strip().lower()
+    totals[region] = totals.get(region, 0) + int(row["amount"])
+with open("/app/totals.json", "w") as handle:
+    json.dump(totals, handle)
+with open("/app/sales.csv", "w", newline="") as handle:
+    writer = csv.DictWriter(handle, ["region", "amount"], lineterminator="\\n")
+    writer.writeheader()
+    writer.writerows(kept)
+PY
+"""
+TESTS = """\
+import csv, json
+from pathlib import Path
+
+from support import E0, run_as_agent
+
+
+def original():
+    with (E0 / "app/sales.csv").open(newline="") as handle:
+        return [row for row in csv.DictReader(handle) if row["amount"].isdigit()]
+
+
+def test_r1_totals():
+    expected = {}
+    for row in original():
+        region = row["region"].strip().lower()
+        expected[region] = expected.get(region, 0) + int(row["amount"])
+    assert json.loads(Path("/app/totals.json").read_text()) == expected
+
+
+def test_r2_bad_rows_are_gone():
+    with open("/app/sales.csv", newline="") as handle:
+        assert list(csv.DictReader(handle)) == original()
+
+
+def test_r1_totals_are_served():
+    shown = run_as_agent(["curl", "-fs", "http://127.0.0.1:8080/totals.json"])
+    assert shown.stdout == Path("/app/totals.json").read_text()
+"""
+
+
+@pytest.fixture(scope="session")
+def harbor() -> dict[str, str]:
+    """The environment in which Harbor runs, with HARBOR naming the folder of its programs."""
+    home = Path(os.environ.get("FACET_HARBOR_HOME") or Path.home() / ".cache/facet/harbor")
+    done = subprocess.run([INSTALL, home], capture_output=True, text=True, timeout=1800)
+    assert done.returncode == 0, f"Harbor cannot be installed: {done.stderr[-1500:]}"
+    return {
+        **os.environ,
+        "HARBOR": str(home / "venv" / "bin"),
+        "DOCKER_CONFIG": str(home / "docker"),
+        "HARBOR_TELEMETRY": "off",
+        "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    }
+
+
+@pytest.fixture(scope="session")
+def stand_in(engine: DockerClient, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
+    """Options for Harbor's builds. Exported tasks start from a public image; where no registry can be reached, a
+    local Debian takes its name for the time of the test, with the host's CA bundle for what is downloaded."""
+    root = debian_root(engine, print)
+    if root == PUBLIC:
+        yield []
+        return
+    bundle = host_bundle(os.environ).read_bytes()
+    dockerfile = f"FROM {root}\nCOPY ca.crt {CA_BUNDLE}\n"
+    files = [FileEntry.of("Dockerfile", dockerfile.encode()), FileEntry.of("ca.crt", bundle)]
+    engine.images.build(fileobj=BytesIO(pack(files)), custom_context=True, tag=PUBLIC, rm=True)
+    declared = "".join(f"ARG {name}\n" for name in ("PIP_CERT", "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL"))
+    arguments = build_args(declared, os.environ, base_image=root) | {"SSL_CERT_FILE": CA_BUNDLE}
+    overlay = tmp_path_factory.mktemp("overlay") / "build.yaml"
+    overlay.write_text(json.dumps({"services": {"main": {"build": {"args": arguments}}}}))
+    yield ["--extra-docker-compose", str(overlay)]
+    engine.images.remove(PUBLIC)
+
+
+@pytest.fixture(scope="session")
+def tasks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    given = os.environ.get("FACET_TASKS_DIR")
+    if given:
+        return Path(given).resolve()
+    directory = tmp_path_factory.mktemp("tasks")
+    make_task(directory)
+    return directory
+
+
+def names_of(tasks: Path) -> set[str]:
+    names = {path.parent.name for path in tasks.glob("*/task.toml") if not path.parent.name.startswith(".")}
+    assert names, f"no task in {tasks}"
+    return names
+
+
+@pytest.mark.parametrize(("agent", "reward"), [("oracle", 1.0), ("nop", 0.0)])
+def test_harbor_scores_every_task(
+    harbor: dict[str, str], stand_in: list[str], tasks: Path, tmp_path: Path, agent: str, reward: float
+) -> None:
+    command = [f"{harbor['HARBOR']}/harbor", "run", "-p", tasks, "-a", agent, "-n", "2", "-q", *stand_in]
+    done = subprocess.run(
+        [*command, "-o", tmp_path, "--job-name", agent], env=harbor, capture_output=True, text=True, timeout=3600
+    )
+    trials = [json.loads(path.read_text()) for path in tmp_path.glob(f"{agent}/*/result.json")]
+    errors = {t["trial_name"]: t["exception_info"] for t in trials if t["exception_info"]}
+    assert done.returncode == 0 and not errors, f"{errors}\n{done.stdout[-3000:]}{done.stderr[-3000:]}"
+    scores = {Path(t["task_id"]["path"]).name: t["verifier_result"]["rewards"]["reward"] for t in trials}
+    assert scores == dict.fromkeys(names_of(tasks), reward)
+
+
+def test_harbor_reads_the_task_as_it_was_meant(harbor: dict[str, str], tasks: Path) -> None:
+    read = dedent("""
+        import json, sys, pathlib
+        from harbor.models.task.task import Task
+        for folder in sys.argv[1:]:
+            task = Task(task_dir=pathlib.Path(folder))
+            config = task.config
+            print(json.dumps([task.name, config.schema_version, config.agent.user, config.verifier.user,
+                              config.environment.network_mode.value, config.metadata["difficulty"]]))
+    """)
+    folders = [str(tasks / name) for name in sorted(names_of(tasks))]
+    done = subprocess.run(
+        [f"{harbor['HARBOR']}/python", "-c", read, *folders], env=harbor, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    seen = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [row[1:] for row in seen] == [["1.4", "agent", "root", "public", "unmeasured"]] * len(folders)
+    assert len({row[0] for row in seen}) == len(folders)
+
+
+@pytest.mark.parametrize("turns", [0, 3])
+def test_harbors_validator_accepts_the_trajectory(harbor: dict[str, str], tmp_path: Path, turns: int) -> None:
+    document = tmp_path / "trajectory.json"
+    document.write_text(json.dumps(to_atif(made_trial(turns))))
+    command = [f"{harbor['HARBOR']}/python", "-m", "harbor.utils.trajectory_validator", document]
+    done = subprocess.run(command, env=harbor, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def made_trial(turns: int) -> Trial:
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    made = [
+        Turn(number=1, prompt="task", raw="?", analysis="", plan="", commands=(), task_complete=False,
+             parse_error="no object", observation="again", prompt_tokens=1, completion_tokens=1, cost_usd=0, at=at),
+        Turn(number=2, prompt="again", raw="{}", analysis="a", plan="p", task_complete=False, parse_error=None,
+             commands=(Keystrokes(keystrokes="ls\n"),), observation="x", prompt_tokens=1, completion_tokens=1,
+             cost_usd=0, at=at),
+        Turn(number=3, prompt="x", raw="{}", analysis="a", plan="p", task_complete=True, parse_error=None,
+             commands=(Keystrokes(keystrokes="a"), Keystrokes(keystrokes="C-c")), observation="y", prompt_tokens=1,
+             completion_tokens=1, cost_usd=0, at=at),
+    ]  # fmt: skip
+    return Trial(
+        seed="s", task="org/s", bundle="b" * 64, attempt=0, model="m", recorded=False, stop=StopReason.TURN_LIMIT,
+        reward=None, grade=None, turns=tuple(made[:turns]), seconds=1, started_at=at, run_id="r",
+    )  # fmt: skip
+
+
+def make_task(directory: Path) -> Path:
+    """A small task of the project's own: totals from a CSV file that is also cleaned in place."""
+    serve = "exec setpriv --reuid agent --clear-groups python3 -m http.server 8080 --bind 127.0.0.1 --directory /app"
+    materials = Materials(
+        apt_packages=[],
+        pip_packages=["tabulate"],
+        files=[InlineFile(path="/app/sales.csv", content=SALES)],
+        generators=[],
+        setup_commands=[],
+        services=[Service(name="web", command=serve, health="curl -fs http://127.0.0.1:8080/")],
+        properties=[],
+    )
+    environment = Environment(
+        manifest=Manifest(directories=[], files=[], apt_packages=[], pip_packages=[], services=[], properties=[]),
+        materials=materials, dockerfile="", image="", build_seconds=0, probes=(), build_repairs=0,
+        e0=ObservedState(files=(), packages=(), tools={}, users=(), listening=()),
+    )  # fmt: skip
+    run = Execution(exit_code=0, output="", seconds=0, limit=None, diff=StateDiff(files=()))
+    skill = Skill(skill_id="csv-1", source="samples", path="csv/SKILL.md", content_hash="c" * 64, name="csv",
+                  description="d", body="b", licence="MIT")  # fmt: skip
+    return export_task(
+        directory,
+        org="facet-test",
+        seed=ScenarioSeed(seed_id="csv-totals", title="Totals", skill_ids=("csv-1",), hypothesis_ids=(), rationale=""),
+        skills=[skill],
+        scenario=made_scenario(),
+        environment=environment,
+        instruction=Instruction(
+            text=(
+                "/app/sales.csv holds region and amount. Write /app/totals.json: for each region (lower case, without "
+                "surrounding spaces) the sum of its amounts. Rows whose amount is no whole number do not count; remove "
+                "them from the file."
+            ),
+            clauses={},
+        ),
+        solution=Solution(script=SOLVE, workflow="", execution=run),
+        verifier=Verifier(
+            test_file=TESTS,
+            e0_copies=(FileEntry(path="/app/sales.csv", content=SALES),),
+            tests=("test_r1_totals", "test_r2_bad_rows_are_gone", "test_r1_totals_are_served"),
+        ),
+        report=ValidationReport(bundle="b" * 64, verdict=True, gates=(), noop_runs=(), oracle_runs=()),
+        provenance={"models": {"author": "none"}, "cost_usd": 0.0, "recorded": False},
+        dockerfile=render_dockerfile(materials),
+        context=build_context(materials),
+        terms=TaskTerms(limits=Limits(memory_mb=512)),
+    )
+
+
+def made_scenario() -> Scenario:
+    return Scenario(
+        title="Totals per region", description="", skill_ids=("csv-1",), dropped_skills={}, analyses=(),
+        dimensions=Dimensions(goal="", context="", capability="", state="", inputs_outputs_tools=""),
+        exploration=Exploration(settings=[]),
+        association=Association(setting="", kept_skills=[], dropped_skills={}, use_of_each={}),
+        evolution=Evolution(initial_state="", transitions=[], intermediate_artifacts=[], recovery=[], final_state=""),
+        expansion=Expansion(resources=[], formats=[], constraints=[], success_conditions=[]),
+        solution_reference="", instruction_reference="", consistency=Consistency(consistent=True, problems=[]),
+        requirements=tuple(Requirement(id=f"R{n}", text="totals and cleaning", observable="") for n in (1, 2)),
+    )  # fmt: skip
