@@ -209,7 +209,8 @@ def _failures(result: dg.ExecuteInProcessResult) -> Iterator[StepFailure]:
 
 
 def _root(error: object) -> StepFailure:
-    while getattr(error, "cause", None) is not None:
+    """The first of our own errors on the way to the root (it says what to do), else the root itself."""
+    while getattr(error, "cause", None) is not None and not hasattr(errors, str(getattr(error, "cls_name", ""))):
         error = error.cause  # type: ignore[attr-defined]
     message = str(getattr(error, "message", "the run ended without saying why")).strip()
     kind = str(getattr(error, "cls_name", None) or "FacetError")

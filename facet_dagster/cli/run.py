@@ -16,7 +16,7 @@ from facet_dagster.adapters.recordings import export_recordings
 from facet_dagster.adapters.wiring import open_workshop
 from facet_dagster.cli.progress import LiveProgress
 from facet_dagster.cli.tables import frame_table
-from facet_dagster.errors import FacetError, InfrastructureError
+from facet_dagster.errors import FacetError, InfrastructureError, SettingsError
 from facet_dagster.records.bundle import SeedOutcome, Status
 from facet_dagster.settings import Settings
 from facet_dagster.workshop import Workshop
@@ -35,6 +35,8 @@ def run_line(settings: Settings, console: Console, *, seeds: Sequence[str] | Non
 
     Raises FacetError when trouble, not rejections, kept work from being done.
     """
+    if not seeds and not settings.skills.is_dir():
+        raise SettingsError(f"no folder of skills at {settings.skills}: set FACET_SKILLS or --skills")
     began = time.monotonic()
     run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:6]}"
     with (
