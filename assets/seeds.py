@@ -49,7 +49,8 @@ def seeding(
 
     bench = workshop.workshop
     result = asyncio.run(doors.plan_seeds(bench.store.rows(Skill), bench, say))
-    seed_ids = [seed.seed_id for seed in result.seeds]
+    # Also those of earlier plans: what is in the store can be worked on.
+    seed_ids = [seed.seed_id for seed in doors.find_seeds(bench)]
     context.instance.add_dynamic_partitions(scenario_seed.name or "", seed_ids)
     yield _hypotheses(result)
     yield _seeds(result)

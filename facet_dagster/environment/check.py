@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
+from facet_dagster.prompts.views import as_json
 from facet_dagster.records.environment import ExpectedProperty, Manifest, Materials, Service
 
 ALLOWED_ROOTS = ("/app", "/home/agent", "/etc", "/var", "/opt", "/srv", "/usr/local")
@@ -15,6 +16,7 @@ FORBIDDEN = re.compile(
 PACKAGE = re.compile(r"^[A-Za-z0-9][A-Za-z0-9.+\-_\[\]]*([=<>!~]{1,2}[A-Za-z0-9.+\-_*~:]+)?$")
 PLAIN_PATH = re.compile(r"^/[^\x00-\x1f*?\[\]{}<>\\\"'`$]+$")
 INLINE_BYTES = 256 * 1024
+PLAN_CHARACTERS = 14_000  # a plan that tries to be the files costs as much as they do, and is paid for twice
 EMPTY_PROBES = frozenset({"", "true", ":", "exit 0", "/bin/true"})
 
 
@@ -25,6 +27,11 @@ def manifest_problems(manifest: Manifest) -> list[str]:
     problems += _duplicates("planned file", (file.path for file in manifest.files))
     problems += _package_problems(manifest.apt_packages, manifest.pip_packages)
     problems += _service_problems(manifest.services)
+    length = len(as_json(manifest))
+    if length > PLAN_CHARACTERS:
+        problems.append(
+            f"the plan has {length} characters, more than {PLAN_CHARACTERS}: shorten purposes, formats and probes"
+        )
     return problems + _property_problems(manifest.properties)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from facet_dagster.environment.check import manifest_problems, materials_problems
+from facet_dagster.environment.check import PLAN_CHARACTERS, manifest_problems, materials_problems
 from facet_dagster.prompts.ask import Asker, Question
 from facet_dagster.prompts.views import as_json, show_feedback, show_scenario
 from facet_dagster.records.call import CallId
@@ -45,7 +45,11 @@ class Drafter:
 
     async def first(self, feedback: Feedback | None) -> Draft | Rejected:
         """Plan and materials from Z alone; feedback without a previous version is shown to the planner."""
-        variables = {"scenario": show_scenario(self._scenario), "feedback": show_feedback(feedback)}
+        variables = {
+            "scenario": show_scenario(self._scenario),
+            "feedback": show_feedback(feedback),
+            "max_characters": str(PLAN_CHARACTERS),
+        }
         manifest = await self._asker.ask(
             Question(
                 prompt="environment/manifest",

@@ -1,0 +1,63 @@
+"""Settings: a profile and the environment, each mistake named in one line."""
+
+from pathlib import Path
+
+import pytest
+
+from facet_dagster.errors import SettingsError
+from facet_dagster.records.call import Role
+from facet_dagster.settings import PROJECT, load
+
+LIVE = {
+    "FACET_LLM_BASE_URL": "http://127.0.0.1:1/v1",
+    "FACET_LLM_API_KEY": "a-secret",
+    "FACET_MODEL_AUTHOR": "a",
+    "FACET_MODEL_JUDGE": "j",
+    "FACET_MODEL_TEACHER": "t",
+}
+
+
+def test_without_anything_the_recorded_model_answers() -> None:
+    settings = load({})
+    assert settings.models.base_url is None
+    assert settings.models.recordings == PROJECT / "data" / "recordings"
+
+
+def test_the_environment_wins_over_the_profile(tmp_path: Path) -> None:
+    profile = tmp_path / "p.toml"
+    profile.write_text("[seeding]\nmax_seeds = 3\n[construction]\nrepeats = 4\n")
+    settings = load({"FACET_MAX_SEEDS": "7"}, profile)
+    assert (settings.seeding.max_seeds, settings.construction.repeats) == (7, 4)
+
+
+def test_a_live_endpoint_with_a_model_per_role_and_prices() -> None:
+    settings = load({**LIVE, "FACET_PRICE_TEACHER": "0.5, 1.5", "FACET_BUDGET_USD": "20"})
+    assert settings.models.names() == {Role.AUTHOR: "a", Role.JUDGE: "j", Role.TEACHER: "t"}
+    assert settings.models.prices[Role.TEACHER].completion == 1.5
+    assert settings.budget.usd == 20.0
+
+
+def test_the_key_is_never_shown() -> None:
+    settings = load(LIVE)
+    assert "a-secret" not in repr(settings) + str(settings.model_dump()) + settings.model_dump_json()
+
+
+@pytest.mark.parametrize(
+    ("environment", "said"),
+    [
+        ({"FACET_LLM_BASE_URL": "http://x/v1"}, "FACET_MODEL_AUTHOR"),
+        ({"FACET_PRICE_JUDGE": "cheap"}, "FACET_PRICE_JUDGE"),
+        ({"FACET_MAX_SEEDS": "many"}, "seeding.max_seeds"),
+        ({"FACET_REPEATS": "0"}, "construction.repeats"),
+        ({"FACET_PROFILE": "/no/such/file.toml"}, "cannot be read"),
+    ],
+)
+def test_a_mistake_is_one_line_that_names_it(environment: dict[str, str], said: str) -> None:
+    with pytest.raises(SettingsError) as error:
+        load(environment)
+    assert said in str(error.value) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("profile", sorted((PROJECT / "data" / "profiles").glob("*.toml")), ids=lambda p: p.name)
+def test_the_shipped_profiles_load(profile: Path) -> None:
+    assert load(LIVE, profile).models.author == "a"
