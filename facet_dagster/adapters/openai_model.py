@@ -19,6 +19,7 @@ from facet_dagster.errors import ModelRefused, ModelUnavailable
 from facet_dagster.records.call import ChatRequest, Completion, Role
 
 _TRY_AGAIN = {408, 409, 425, 429}
+_OPTIONAL = ("response_format", "max_tokens", "temperature")
 _ENDS = "(it usually ends in /v1)"
 _CHECK = {
     401: "check FACET_LLM_API_KEY",
@@ -75,12 +76,12 @@ class OpenAIModel:
         return self._completion(request, answer, time.monotonic() - started)
 
     async def _supported(self, request: ChatRequest) -> ChatCompletion:
-        """Ask; where the endpoint refuses an optional part of the request (400), ask again without it."""
+        """Ask; where the endpoint refuses an optional part of the request, ask again without it."""
         refused: set[str] = set()
         while True:
             try:
                 answer = await self._persistently(request, self._unsupported | refused)
-            except openai.BadRequestError as error:
+            except openai.APIStatusError as error:
                 part = _refused_part(error, self._arguments(request, self._unsupported | refused))
                 if part is None:
                     raise
@@ -166,17 +167,21 @@ class OpenAIModel:
 def _may_pass(error: BaseException) -> bool:
     """Whether the same request may succeed later."""
     if isinstance(error, openai.APIStatusError):
-        return error.status_code in _TRY_AGAIN or error.status_code >= 500
+        return error.status_code in _TRY_AGAIN or (error.status_code >= 500 and not _named_parts(error))
     return isinstance(error, openai.APIConnectionError | TimeoutError | _Unusable)
 
 
-def _refused_part(error: openai.BadRequestError, arguments: Mapping[str, Any]) -> str | None:
-    """Which optional argument a 400 is about: the one it names, else the answer schema if one was sent."""
-    optional = [part for part in ("response_format", "max_tokens", "temperature") if part in arguments]
-    named = [part for part in optional if part in (error.param or "") or part in error.message]
+def _refused_part(error: openai.APIStatusError, arguments: Mapping[str, Any]) -> str | None:
+    """Which optional argument an error is about: the one it names, else, for a 400, the answer schema."""
+    named = [part for part in _named_parts(error) if part in arguments]
     if named:
         return named[0]
-    return "response_format" if "response_format" in optional else None
+    return "response_format" if error.status_code == 400 and "response_format" in arguments else None
+
+
+def _named_parts(error: openai.APIStatusError) -> list[str]:
+    """Optional arguments that the error speaks of. Some servers report a part they do not know as a 500."""
+    return [part for part in _OPTIONAL if part in (error.param or "") or part in error.message]
 
 
 def _one_line(text: str) -> str:

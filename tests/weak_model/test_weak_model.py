@@ -51,7 +51,7 @@ def _free_port() -> int:
 def endpoint() -> Iterator[str]:
     port = _free_port()
     command = [str(VENV / "bin" / "python"), "-m", "llama_cpp.server", "--model", str(_model_file())]
-    command += ["--host", "127.0.0.1", "--port", str(port), "--n_ctx", "4096"]
+    command += ["--host", "127.0.0.1", "--port", str(port), "--n_ctx", "8192"]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
         url = f"http://127.0.0.1:{port}/v1"
         for _ in range(120):

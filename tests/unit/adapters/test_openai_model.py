@@ -163,6 +163,17 @@ async def test_the_schema_is_sent_and_given_up_for_good_when_refused(naps: Naps)
     assert sent[1:] == [None, None]
 
 
+async def test_a_500_about_the_schema_is_answered_without_it_and_without_waiting(naps: Naps) -> None:
+    """llama-cpp-python's server reports a response_format that it does not know as a 500."""
+    replies = [failure(500, "1 validation error: ('body', 'response_format', 'type')"), answer("a"), answer("b")]
+    with HttpEndpoint(replies) as endpoint:
+        chat = model(endpoint.url, naps)
+        texts = [(await chat.complete(request(SCHEMA))).text for _ in range(2)]
+        assert texts == ["a", "b"]
+        assert ["response_format" in asked for asked in endpoint.requests] == [True, False, False]
+    assert naps.seconds == []
+
+
 async def test_a_400_that_stays_does_not_give_up_the_schema(naps: Naps) -> None:
     replies = [failure(400, "too long"), failure(400, "too long"), answer("b")]
     with HttpEndpoint(replies) as endpoint:
