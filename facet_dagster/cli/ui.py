@@ -3,17 +3,17 @@
 import os
 import shutil
 import signal
-import subprocess
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 from facet_dagster.definitions import open_instance
 from facet_dagster.errors import SettingsError
 from facet_dagster.settings import PROJECT, Settings
 
 
-def serve(settings: Settings, profile: Path | None, port: int) -> None:
-    """Run `dagster dev` until it is interrupted. Raises SettingsError where there is no checkout."""
+def serve(settings: Settings, profile: Path | None, port: int) -> NoReturn:
+    """Become `dagster dev`. Raises SettingsError where there is no checkout."""
     workspace = PROJECT / "workspace.yaml"
     dagster = shutil.which("dagster", path=str(Path(sys.executable).parent))
     if not workspace.is_file() or dagster is None:
@@ -24,7 +24,8 @@ def serve(settings: Settings, profile: Path | None, port: int) -> None:
     if profile is not None:
         environment["FACET_PROFILE"] = str(profile.resolve())
     command = [dagster, "dev", "-w", str(workspace), "-h", "127.0.0.1", "-p", str(port)]
-    # Signals ignored by a parent (nohup, make &) would make Dagster deaf to both INT and TERM.
+    # Signals that a parent ignored (nohup, make &) would make Dagster deaf to both INT and TERM.
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
-    subprocess.run(command, env=environment, cwd=PROJECT, check=False)
+        signal.signal(number, signal.SIG_DFL)
+    os.chdir(PROJECT)
+    os.execve(dagster, command, environment)  # Dagster takes this process over, its signals with it
