@@ -12,16 +12,10 @@ from facet_dagster.construction import Watcher
 from facet_dagster.records.authoring import Execution, FileChange, Instruction, Solution, StateDiff, Verifier
 from facet_dagster.records.base import Record, now
 from facet_dagster.records.bundle import ComponentVersion, Origin, SeedOutcome, Status, Task
-from facet_dagster.records.environment import Environment, Manifest, Materials, ObservedFile, ObservedState
+from facet_dagster.records.environment import Manifest, Materials, ObservedFile, ObservedState
 from facet_dagster.records.outcome import Component, Rejected
 from facet_dagster.records.rollout import StopReason, Trial
 from facet_dagster.records.scenario import (
-    Association,
-    Consistency,
-    Dimensions,
-    Evolution,
-    Expansion,
-    Exploration,
     Requirement,
     Scenario,
 )
@@ -31,6 +25,7 @@ from facet_dagster.records.validation import Gate, GateResult, GradeReport, Test
 from facet_dagster.seeds.pipeline import SeedResult
 from facet_dagster.settings import Settings
 from facet_dagster.skills.ingest import Ingest
+from facet_dagster.testing.examples import a_scenario, an_environment
 from facet_dagster.testing.memory_store import MemoryStore
 from facet_dagster.workshop import Workshop
 from resources.workshop import Session
@@ -51,15 +46,13 @@ def make_body(component: Component, seed: str, round: int = 0) -> Record:
     )
     bodies: dict[Component, Callable[[], Record]] = {
         Component.SCENARIO: lambda: _scenario(mark),
-        Component.ENVIRONMENT: lambda: Environment(
+        Component.ENVIRONMENT: lambda: an_environment(
             manifest=Manifest(directories=[], files=[], apt_packages=[], pip_packages=[], services=[], properties=[]),
             materials=Materials(
                 apt_packages=[], pip_packages=[], files=[], generators=[], setup_commands=[], services=[], properties=[]
             ),
             dockerfile=f"FROM base\n# {mark}",
             image="facet-env:1",
-            build_seconds=1.0,
-            probes=(),
             e0=ObservedState(
                 files=(ObservedFile(path="/app/a", type="file", size=1, mode="0644", owner="agent"),),
                 packages=(),
@@ -67,7 +60,6 @@ def make_body(component: Component, seed: str, round: int = 0) -> Record:
                 users=(),
                 listening=(),
             ),
-            build_repairs=0,
         ),
         Component.INSTRUCTION: lambda: Instruction(text=f"Do {mark}.", clauses={"R1": "Do"}),
         Component.SOLUTION: lambda: make_solution(mark),
@@ -92,21 +84,13 @@ def make_solution(mark: str, exit_code: int = 0) -> Solution:
 
 
 def _scenario(mark: str) -> Scenario:
-    return Scenario(
+    return a_scenario(
         title=mark,
         description="d",
-        dimensions=Dimensions(goal="g", context="c", capability="c", state="s", inputs_outputs_tools="i"),
         skill_ids=(),
-        dropped_skills={},
-        analyses=(),
-        exploration=Exploration(settings=[]),
-        association=Association(setting="s", kept_skills=[], dropped_skills={}, use_of_each={}),
-        evolution=Evolution(initial_state="i", transitions=[], intermediate_artifacts=[], recovery=[], final_state="f"),
-        expansion=Expansion(resources=[], formats=[], constraints=[], success_conditions=[]),
         solution_reference="s",
         instruction_reference="i",
         requirements=(Requirement(id="R1", text="t", observable="o"),),
-        consistency=Consistency(consistent=True, problems=[]),
     )
 
 

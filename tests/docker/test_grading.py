@@ -8,9 +8,10 @@ from docker import DockerClient
 from facet_dagster.adapters.docker_sandbox import DockerSandbox
 from facet_dagster.records.authoring import Execution, Solution, StateDiff, Verifier
 from facet_dagster.records.container import Command, ContainerSpec, FileEntry, Limits
-from facet_dagster.records.environment import Environment, Manifest, Materials, ObservedState
+from facet_dagster.records.environment import Manifest, Materials, ObservedState
 from facet_dagster.records.outcome import Component, Reason
 from facet_dagster.records.validation import Gate, GradeReport, ValidationReport
+from facet_dagster.testing.examples import an_environment
 from facet_dagster.validation.grade import grade
 from facet_dagster.validation.validate import validate
 
@@ -84,15 +85,11 @@ async def validated(
     nothing = Materials(
         apt_packages=[], pip_packages=[], files=[], generators=[], setup_commands=[], services=[], properties=[]
     )
-    environment = Environment(
+    environment = an_environment(
         manifest=Manifest(directories=[], files=[], apt_packages=[], pip_packages=[], services=[], properties=[]),
         materials=nothing,
-        dockerfile="",
         image=image,
-        build_seconds=0.0,
-        probes=(),
         e0=ObservedState(files=(), packages=(), tools={}, users=(), listening=()),
-        build_repairs=0,
     )
     return await validate(
         "g",

@@ -24,15 +24,10 @@ from facet_dagster.records.environment import (
     Service,
 )
 from facet_dagster.records.scenario import (
-    Association,
-    Consistency,
-    Dimensions,
-    Evolution,
-    Expansion,
-    Exploration,
     Requirement,
     Scenario,
 )
+from facet_dagster.testing.examples import a_scenario
 from facet_dagster.testing.scripted_model import ScriptedModel
 
 pytestmark = pytest.mark.docker
@@ -88,21 +83,13 @@ chmod 600 /app/orders.db
 
 
 def scenario() -> Scenario:
-    return Scenario(
+    return a_scenario(
         title="t",
         description="d",
-        dimensions=Dimensions(goal="g", context="c", capability="c", state="s", inputs_outputs_tools="i"),
         skill_ids=("a-00000000",),
-        dropped_skills={},
-        analyses=(),
-        exploration=Exploration(settings=[]),
-        association=Association(setting="s", kept_skills=[], dropped_skills={}, use_of_each={}),
-        evolution=Evolution(initial_state="i", transitions=[], intermediate_artifacts=[], recovery=[], final_state="f"),
-        expansion=Expansion(resources=[], formats=[], constraints=[], success_conditions=[]),
         solution_reference="r",
         instruction_reference="r",
         requirements=(Requirement(id="R1", text="t", observable="o"),),
-        consistency=Consistency(consistent=True, problems=[]),
     )
 
 

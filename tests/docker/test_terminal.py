@@ -9,12 +9,13 @@ from docker import DockerClient
 from facet_dagster.adapters.docker_sandbox import DockerSandbox
 from facet_dagster.records.authoring import Instruction
 from facet_dagster.records.container import Command, ContainerSpec, Limits
-from facet_dagster.records.environment import Environment, Manifest, Materials, ObservedState
+from facet_dagster.records.environment import Manifest, Materials, ObservedState
 from facet_dagster.records.rollout import StopReason, Trial
 from facet_dagster.records.validation import GradeReport
 from facet_dagster.rollout.limits import TrialLimits
 from facet_dagster.rollout.terminal import Terminal, TerminalDied
 from facet_dagster.rollout.trial import run_trial
+from facet_dagster.testing.examples import an_environment
 from facet_dagster.testing.scripted_model import ScriptedModel
 
 pytestmark = pytest.mark.docker
@@ -134,15 +135,12 @@ async def test_a_trial_is_graded_after_its_processes_are_gone(sandbox: DockerSan
 
 async def _trial(sandbox: DockerSandbox, image: str, answers: list[str], grade: Callable[[str], object]) -> Trial:
     nothing = {"files": [], "apt_packages": [], "pip_packages": [], "services": [], "properties": []}
-    environment = Environment(
+    environment = an_environment(
         manifest=Manifest(directories=[], **nothing),
         materials=Materials(generators=[], setup_commands=[], **nothing),
-        dockerfile="",
         image=image,
         build_seconds=0,
-        probes=(),
         e0=ObservedState(files=(), packages=(), tools={}, users=(), listening=()),
-        build_repairs=0,
     )
     return await run_trial(
         "org/terminal", "terminal", "b" * 64, 0, Instruction(text="Write done.", clauses={}), environment,

@@ -24,15 +24,9 @@ from facet_dagster.datasets.harbor import TaskTerms, export_task
 from facet_dagster.environment.dockerfile import build_context, render_dockerfile
 from facet_dagster.records.authoring import Execution, Instruction, Solution, StateDiff, Verifier
 from facet_dagster.records.container import FileEntry, Limits
-from facet_dagster.records.environment import Environment, InlineFile, Manifest, Materials, ObservedState, Service
+from facet_dagster.records.environment import InlineFile, Manifest, Materials, ObservedState, Service
 from facet_dagster.records.rollout import Keystrokes, StopReason, Trial, Turn
 from facet_dagster.records.scenario import (
-    Association,
-    Consistency,
-    Dimensions,
-    Evolution,
-    Expansion,
-    Exploration,
     Requirement,
     Scenario,
 )
@@ -40,6 +34,7 @@ from facet_dagster.records.seed import ScenarioSeed
 from facet_dagster.records.skill import Skill
 from facet_dagster.records.validation import ValidationReport
 from facet_dagster.rollout.atif import to_atif
+from facet_dagster.testing.examples import a_scenario, an_environment
 
 pytestmark = pytest.mark.harbor
 
@@ -196,19 +191,67 @@ def test_harbors_validator_accepts_the_trajectory(harbor: dict[str, str], tmp_pa
 def made_trial(turns: int) -> Trial:
     at = datetime(2026, 1, 1, tzinfo=UTC)
     made = [
-        Turn(number=1, prompt="task", raw="?", analysis="", plan="", commands=(), task_complete=False,
-             parse_error="no object", observation="again", prompt_tokens=1, completion_tokens=1, cost_usd=0, at=at),
-        Turn(number=2, prompt="again", raw="{}", analysis="a", plan="p", task_complete=False, parse_error=None,
-             commands=(Keystrokes(keystrokes="ls\n"),), observation="x", prompt_tokens=1, completion_tokens=1,
-             cost_usd=0, at=at),
-        Turn(number=3, prompt="x", raw="{}", analysis="a", plan="p", task_complete=True, parse_error=None,
-             commands=(Keystrokes(keystrokes="a"), Keystrokes(keystrokes="C-c")), observation="y", prompt_tokens=1,
-             completion_tokens=1, cost_usd=0, at=at),
-    ]  # fmt: skip
+        Turn(
+            number=1,
+            prompt="task",
+            raw="?",
+            analysis="",
+            plan="",
+            commands=(),
+            task_complete=False,
+            parse_error="no object",
+            observation="again",
+            prompt_tokens=1,
+            completion_tokens=1,
+            cost_usd=0,
+            at=at,
+        ),
+        Turn(
+            number=2,
+            prompt="again",
+            raw="{}",
+            analysis="a",
+            plan="p",
+            task_complete=False,
+            parse_error=None,
+            commands=(Keystrokes(keystrokes="ls\n"),),
+            observation="x",
+            prompt_tokens=1,
+            completion_tokens=1,
+            cost_usd=0,
+            at=at,
+        ),
+        Turn(
+            number=3,
+            prompt="x",
+            raw="{}",
+            analysis="a",
+            plan="p",
+            task_complete=True,
+            parse_error=None,
+            commands=(Keystrokes(keystrokes="a"), Keystrokes(keystrokes="C-c")),
+            observation="y",
+            prompt_tokens=1,
+            completion_tokens=1,
+            cost_usd=0,
+            at=at,
+        ),
+    ]
     return Trial(
-        seed="s", task="org/s", bundle="b" * 64, attempt=0, model="m", recorded=False, stop=StopReason.TURN_LIMIT,
-        reward=None, grade=None, turns=tuple(made[:turns]), seconds=1, started_at=at, run_id="r",
-    )  # fmt: skip
+        seed="s",
+        task="org/s",
+        bundle="b" * 64,
+        attempt=0,
+        model="m",
+        recorded=False,
+        stop=StopReason.TURN_LIMIT,
+        reward=None,
+        grade=None,
+        turns=tuple(made[:turns]),
+        seconds=1,
+        started_at=at,
+        run_id="r",
+    )
 
 
 def make_task(directory: Path) -> Path:
@@ -223,14 +266,24 @@ def make_task(directory: Path) -> Path:
         services=[Service(name="web", command=serve, health="curl -fs http://127.0.0.1:8080/")],
         properties=[],
     )
-    environment = Environment(
+    environment = an_environment(
         manifest=Manifest(directories=[], files=[], apt_packages=[], pip_packages=[], services=[], properties=[]),
-        materials=materials, dockerfile="", image="", build_seconds=0, probes=(), build_repairs=0,
+        materials=materials,
+        image="",
+        build_seconds=0,
         e0=ObservedState(files=(), packages=(), tools={}, users=(), listening=()),
-    )  # fmt: skip
+    )
     run = Execution(exit_code=0, output="", seconds=0, limit=None, diff=StateDiff(files=()))
-    skill = Skill(skill_id="csv-1", source="samples", path="csv/SKILL.md", content_hash="c" * 64, name="csv",
-                  description="d", body="b", licence="MIT")  # fmt: skip
+    skill = Skill(
+        skill_id="csv-1",
+        source="samples",
+        path="csv/SKILL.md",
+        content_hash="c" * 64,
+        name="csv",
+        description="d",
+        body="b",
+        licence="MIT",
+    )
     return export_task(
         directory,
         org="facet-test",
@@ -261,13 +314,11 @@ def make_task(directory: Path) -> Path:
 
 
 def made_scenario() -> Scenario:
-    return Scenario(
-        title="Totals per region", description="", skill_ids=("csv-1",), dropped_skills={}, analyses=(),
-        dimensions=Dimensions(goal="", context="", capability="", state="", inputs_outputs_tools=""),
-        exploration=Exploration(settings=[]),
-        association=Association(setting="", kept_skills=[], dropped_skills={}, use_of_each={}),
-        evolution=Evolution(initial_state="", transitions=[], intermediate_artifacts=[], recovery=[], final_state=""),
-        expansion=Expansion(resources=[], formats=[], constraints=[], success_conditions=[]),
-        solution_reference="", instruction_reference="", consistency=Consistency(consistent=True, problems=[]),
+    return a_scenario(
+        title="Totals per region",
+        description="",
+        skill_ids=("csv-1",),
+        solution_reference="",
+        instruction_reference="",
         requirements=tuple(Requirement(id=f"R{n}", text="totals and cleaning", observable="") for n in (1, 2)),
-    )  # fmt: skip
+    )

@@ -5,15 +5,10 @@ import pytest
 from facet_dagster.records.authoring import Execution, FileChange, Instruction, Solution, StateDiff
 from facet_dagster.records.environment import Environment, Manifest, Materials, ObservedFile, ObservedState
 from facet_dagster.records.scenario import (
-    Association,
-    Consistency,
-    Dimensions,
-    Evolution,
-    Expansion,
-    Exploration,
     Requirement,
     Scenario,
 )
+from facet_dagster.testing.examples import a_scenario, an_environment
 
 TEXT = (
     "Merge the two order exports in /app/in into /app/merged.csv, comma separated with a header line.\n"
@@ -23,24 +18,16 @@ TEXT = (
 
 @pytest.fixture
 def scenario() -> Scenario:
-    return Scenario(
+    return a_scenario(
         title="Merge orders",
         description="Two order exports are merged.",
-        dimensions=Dimensions(goal="g", context="c", capability="c", state="s", inputs_outputs_tools="i"),
         skill_ids=("csv-00000000",),
-        dropped_skills={},
-        analyses=(),
-        exploration=Exploration(settings=[]),
-        association=Association(setting="s", kept_skills=[], dropped_skills={}, use_of_each={}),
-        evolution=Evolution(initial_state="i", transitions=[], intermediate_artifacts=[], recovery=[], final_state="f"),
-        expansion=Expansion(resources=[], formats=[], constraints=[], success_conditions=[]),
         solution_reference="Read both, merge by id.",
         instruction_reference="Write merged.csv.",
         requirements=(
             Requirement(id="R1", text="merged and sorted", observable="/app/merged.csv"),
             Requirement(id="R2", text="empty lines are gone", observable="/app/in/a.csv"),
         ),
-        consistency=Consistency(consistent=True, problems=[]),
     )
 
 
@@ -55,15 +42,11 @@ def environment() -> Environment:
     )
     plan = Manifest(directories=[], files=[], apt_packages=[], pip_packages=[], services=[], properties=[])
     files = (observed("/app/in/a.csv", "a"), observed("/app/in/b.csv", "b"))
-    return Environment(
+    return an_environment(
         manifest=plan,
         materials=nothing,
-        dockerfile="FROM x",
         image="facet-env:1",
-        build_seconds=1.0,
-        probes=(),
         e0=ObservedState(files=files, packages=(), tools={}, users=(), listening=()),
-        build_repairs=0,
     )
 
 

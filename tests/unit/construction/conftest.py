@@ -21,18 +21,13 @@ from facet_dagster.records.call import Role
 from facet_dagster.records.container import BuildRequest, BuildResult, Command, CommandResult
 from facet_dagster.records.outcome import Component
 from facet_dagster.records.scenario import (
-    Association,
-    Consistency,
-    Dimensions,
-    Evolution,
-    Expansion,
-    Exploration,
     Requirement,
     Scenario,
 )
 from facet_dagster.records.seed import ScenarioSeed
 from facet_dagster.records.skill import Skill
 from facet_dagster.records.terms import ConstructionTerms
+from facet_dagster.testing.examples import a_scenario
 from facet_dagster.testing.hash_embedder import HashEmbedder
 from facet_dagster.testing.memory_store import MemoryStore
 from facet_dagster.testing.sandbox import FakeContainer, FakeImageBuilder, FakeSandbox, always_builds
@@ -50,21 +45,13 @@ SKILL = Skill(
 
 def scenario() -> Scenario:
     requirement = Requirement(id="R1", text="/app/out.txt holds the list in order", observable="/app/out.txt")
-    return Scenario(
+    return a_scenario(
         title="Sort a list",
         description="A list is to be sorted.",
-        dimensions=Dimensions(goal="g", context="c", capability="k", state="s", inputs_outputs_tools="i"),
         skill_ids=("s-1",),
-        dropped_skills={},
-        analyses=(),
-        exploration=Exploration(settings=[]),
-        association=Association(setting="s", kept_skills=["s-1"], dropped_skills={}, use_of_each={}),
-        evolution=Evolution(initial_state="i", transitions=[], intermediate_artifacts=[], recovery=[], final_state="f"),
-        expansion=Expansion(resources=[], formats=[], constraints=[], success_conditions=[]),
         solution_reference="sort it",
         instruction_reference="write /app/out.txt",
         requirements=(requirement,),
-        consistency=Consistency(consistent=True, problems=[]),
     )
 
 

@@ -6,20 +6,15 @@ import pytest
 
 from facet_dagster.records.authoring import Execution, Instruction, Solution, StateDiff, Verifier
 from facet_dagster.records.container import FileEntry
-from facet_dagster.records.environment import Environment, Manifest, Materials, ObservedState
+from facet_dagster.records.environment import Manifest, Materials, ObservedState
 from facet_dagster.records.scenario import (
-    Association,
-    Consistency,
-    Dimensions,
-    Evolution,
-    Expansion,
-    Exploration,
     Requirement,
     Scenario,
 )
 from facet_dagster.records.seed import ScenarioSeed
 from facet_dagster.records.skill import Skill
 from facet_dagster.records.validation import ValidationReport
+from facet_dagster.testing.examples import a_scenario, an_environment
 
 NOTHING = {"files": [], "apt_packages": [], "pip_packages": [], "services": [], "properties": []}
 
@@ -35,24 +30,16 @@ def skills() -> list[Skill]:
 
 @pytest.fixture
 def scenario() -> Scenario:
-    return Scenario(
+    return a_scenario(
         title='Totals "per region" \\ and day',
         description="d",
-        dimensions=Dimensions(goal="g", context="c", capability="c", state="s", inputs_outputs_tools="i"),
         skill_ids=("csv-tools-1",),
-        dropped_skills={},
-        analyses=(),
-        exploration=Exploration(settings=[]),
-        association=Association(setting="s", kept_skills=[], dropped_skills={}, use_of_each={}),
-        evolution=Evolution(initial_state="", transitions=[], intermediate_artifacts=[], recovery=[], final_state=""),
-        expansion=Expansion(resources=[], formats=[], constraints=[], success_conditions=[]),
         solution_reference="",
         instruction_reference="",
         requirements=(
             Requirement(id="R1", text="totals | per region", observable="o"),
             Requirement(id="R2", text="input untouched", observable="o"),
         ),
-        consistency=Consistency(consistent=True, problems=[]),
     )
 
 
@@ -67,13 +54,12 @@ def bundle(skills, scenario) -> SimpleNamespace:
         ),
         skills=skills,
         scenario=scenario,
-        environment=Environment(
+        environment=an_environment(
             manifest=Manifest(directories=[], **NOTHING),
             materials=Materials(generators=[], setup_commands=[], **NOTHING),
             dockerfile="FROM x\n",
             image="facet-env:1",
             build_seconds=1,
-            probes=(),
             e0=ObservedState(files=(), packages=(), tools={}, users=(), listening=()),
             build_repairs=1,
         ),

@@ -4,34 +4,21 @@ import pytest
 
 from facet_dagster.records.environment import ExpectedProperty, Generator, InlineFile, Manifest, Materials, PlannedFile
 from facet_dagster.records.scenario import (
-    Association,
-    Consistency,
-    Dimensions,
-    Evolution,
-    Expansion,
-    Exploration,
     Requirement,
     Scenario,
 )
+from facet_dagster.testing.examples import a_scenario
 
 
 @pytest.fixture
 def scenario() -> Scenario:
-    return Scenario(
+    return a_scenario(
         title="Merge orders",
         description="Two order exports are merged.",
-        dimensions=Dimensions(goal="g", context="c", capability="c", state="s", inputs_outputs_tools="i"),
         skill_ids=("csv-00000000",),
-        dropped_skills={},
-        analyses=(),
-        exploration=Exploration(settings=[]),
-        association=Association(setting="s", kept_skills=[], dropped_skills={}, use_of_each={}),
-        evolution=Evolution(initial_state="i", transitions=[], intermediate_artifacts=[], recovery=[], final_state="f"),
-        expansion=Expansion(resources=[], formats=[], constraints=[], success_conditions=[]),
         solution_reference="Read both, merge by id.",
         instruction_reference="Write merged.csv.",
         requirements=(Requirement(id="R1", text="merged", observable="/app/merged.csv"),),
-        consistency=Consistency(consistent=True, problems=[]),
     )
 
 

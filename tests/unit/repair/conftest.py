@@ -11,16 +11,11 @@ from facet_dagster.records.bundle import ComponentVersion, Origin
 from facet_dagster.records.environment import Environment, Manifest, Materials, ObservedFile, ObservedState
 from facet_dagster.records.outcome import Component
 from facet_dagster.records.scenario import (
-    Association,
-    Consistency,
-    Dimensions,
-    Evolution,
-    Expansion,
-    Exploration,
     Requirement,
     Scenario,
 )
 from facet_dagster.records.validation import Diagnosis
+from facet_dagster.testing.examples import a_scenario, an_environment
 
 TESTS = """\
 from pathlib import Path
@@ -46,37 +41,26 @@ def _scenario() -> Scenario:
         Requirement(id=f"R{n}", text=text, observable="a file")
         for n, text in enumerate(("the total is written", "rejected lines are listed"), start=1)
     )
-    return Scenario(
+    return a_scenario(
         title="Ledger",
         description="Add up a ledger.",
-        dimensions=Dimensions(goal="g", context="c", capability="k", state="s", inputs_outputs_tools="i"),
         skill_ids=("a", "b"),
-        dropped_skills={},
-        analyses=(),
-        exploration=Exploration(settings=["office"]),
-        association=Association(setting="office", kept_skills=["a"], dropped_skills={}, use_of_each={}),
-        evolution=Evolution(initial_state="", transitions=[], intermediate_artifacts=[], recovery=[], final_state=""),
-        expansion=Expansion(resources=[], formats=[], constraints=[], success_conditions=[]),
         solution_reference="sum the second column",
         instruction_reference="write the total",
         requirements=requirements,
-        consistency=Consistency(consistent=True, problems=[]),
     )
 
 
 def _environment() -> Environment:
     ledger = ObservedFile(path="/app/ledger.csv", type="file", size=90, mode="0644", owner="agent", sample="day,amount")
-    return Environment(
+    return an_environment(
         manifest=Manifest(directories=[], files=[], apt_packages=[], pip_packages=[], services=[], properties=[]),
         materials=Materials(
             apt_packages=[], pip_packages=[], files=[], generators=[], setup_commands=[], services=[], properties=[]
         ),
         dockerfile="FROM base",
         image="facet-env:1",
-        build_seconds=1.0,
-        probes=(),
         e0=ObservedState(files=(ledger,), packages=(), tools={}, users=(), listening=()),
-        build_repairs=0,
     )
 
 

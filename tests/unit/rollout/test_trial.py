@@ -8,15 +8,16 @@ from facet_dagster.errors import BudgetSpent, InfrastructureError, ModelUnavaila
 from facet_dagster.records.authoring import Instruction
 from facet_dagster.records.call import Completion, Role
 from facet_dagster.records.container import Limits
-from facet_dagster.records.environment import Environment, Manifest, Materials, ObservedState, Service
+from facet_dagster.records.environment import Manifest, Materials, ObservedState, Service
 from facet_dagster.records.rollout import StopReason, Trial
 from facet_dagster.records.validation import GradeReport, TestResult
 from facet_dagster.rollout.limits import TrialLimits
 from facet_dagster.rollout.trial import run_trial
+from facet_dagster.testing.examples import an_environment
 from facet_dagster.testing.scripted_model import ScriptedModel
 
 INSTRUCTION = Instruction(text="Write /app/out.txt.", clauses={"R1": "Write /app/out.txt."})
-ENVIRONMENT = Environment(
+ENVIRONMENT = an_environment(
     manifest=Manifest(directories=[], files=[], apt_packages=[], pip_packages=[], services=[], properties=[]),
     materials=Materials(
         apt_packages=[], pip_packages=[], files=[], generators=[], setup_commands=[], services=[], properties=[]
@@ -24,9 +25,7 @@ ENVIRONMENT = Environment(
     dockerfile="FROM x\n",
     image="facet-env:1",
     build_seconds=1,
-    probes=(),
     e0=ObservedState(files=(), packages=(), tools={}, users=(), listening=()),
-    build_repairs=0,
 )
 
 

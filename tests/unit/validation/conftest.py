@@ -9,6 +9,7 @@ import pytest
 from facet_dagster.records.authoring import Execution, Solution, StateDiff, Verifier
 from facet_dagster.records.container import Command, CommandResult, FileEntry
 from facet_dagster.records.environment import Environment, Manifest, Materials, ObservedState, ProbeResult
+from facet_dagster.testing.examples import an_environment
 from facet_dagster.testing.sandbox import FakeContainer, FakeSandbox
 
 IMAGE = "facet-env:1"
@@ -60,15 +61,13 @@ def environment() -> Environment:
     materials = Materials(
         apt_packages=[], pip_packages=[], files=[], generators=[], setup_commands=[], services=[], properties=[]
     )
-    return Environment(
+    return an_environment(
         manifest=manifest,
         materials=materials,
         dockerfile="FROM base",
         image=IMAGE,
-        build_seconds=1.0,
         probes=(ProbeResult(id="P1", description="input is there", ok=True, output=""),),
         e0=ObservedState(files=(), packages=(), tools={}, users=(), listening=()),
-        build_repairs=0,
     )
 
 

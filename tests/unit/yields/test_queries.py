@@ -21,6 +21,7 @@ from facet_dagster.records.rollout import StopReason, Trial, Turn
 from facet_dagster.records.seed import ScenarioSeed
 from facet_dagster.records.skill import Skill, SkillFault, SkillReject
 from facet_dagster.records.validation import Gate, GateResult, ValidationReport
+from facet_dagster.testing.examples import an_environment
 from facet_dagster.yields import views
 from facet_dagster.yields.views import names, open_views, run_query, run_sql
 
@@ -48,17 +49,13 @@ def version(seed: str, sequence: int, component: Component, body: Body) -> Compo
 
 
 def environment() -> Environment:
-    return Environment(
+    return an_environment(
         manifest=Manifest(directories=[], files=[], apt_packages=[], pip_packages=[], services=[], properties=[]),
         materials=Materials(
             apt_packages=[], pip_packages=[], files=[], generators=[], setup_commands=[], services=[], properties=[]
         ),
-        dockerfile="FROM x",
         image="facet-env:0",
-        build_seconds=1.0,
-        probes=(),
         e0=ObservedState(files=(), packages=(), tools={}, users=(), listening=()),
-        build_repairs=0,
     )
 
 
