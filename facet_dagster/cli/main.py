@@ -14,14 +14,11 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from facet_dagster.adapters.parquet_store import ParquetStore
 from facet_dagster.cli import doctor as doctoring
-from facet_dagster.cli.show import show_seed
+from facet_dagster.cli.show import seed_table, show_seed
 from facet_dagster.errors import FacetError, SettingsError
-from facet_dagster.records.bundle import SeedOutcome
-from facet_dagster.records.seed import ScenarioSeed
 from facet_dagster.settings import Settings, load
 
 app = typer.Typer(
@@ -30,6 +27,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Agent skills in, verified terminal tasks, trajectories and SFT sets out.",
 )
+PIPE_WIDTH = 220
 Profile = Annotated[Path | None, typer.Option(help="TOML profile of the run, for example data/profiles/full.toml")]
 
 
@@ -38,7 +36,9 @@ def _settings(profile: Path | None = None) -> Settings:
 
 
 def _console() -> Console:
-    return Console(soft_wrap=True)
+    """A console as wide as the terminal; where there is none, wide enough that ids can be copied out of tables."""
+    console = Console(soft_wrap=True)
+    return console if console.is_terminal else Console(soft_wrap=True, width=PIPE_WIDTH)
 
 
 @app.command()
@@ -80,17 +80,7 @@ def show(seed: str, profile: Profile = None) -> None:
 @app.command()
 def seeds(profile: Profile = None) -> None:
     """List the scenario seeds and where they stand."""
-    store = ParquetStore(_settings(profile).store)
-    table = Table("seed", "title", "status", "rounds", "component", "reason", box=None)
-    for seed in store.rows(ScenarioSeed):
-        outcome = max(store.rows(SeedOutcome, seed.seed_id), key=lambda row: row.at, default=None)
-        cells = ("not begun", "", "", "")
-        if outcome is not None:
-            component = outcome.component.value if outcome.component else ""
-            reason = outcome.reason.value if outcome.reason else ""
-            cells = (outcome.status.value, str(outcome.rounds), component, reason)
-        table.add_row(seed.seed_id, seed.title, *cells)
-    _console().print(table)
+    _console().print(seed_table(ParquetStore(_settings(profile).store)))
 
 
 @app.command()

@@ -1,8 +1,8 @@
-"""`facet show SEED`: the life of one seed - versions, rounds, evidence, cost."""
+"""`facet seeds` and `facet show SEED`: where seeds stand, and the life of one - versions, rounds, evidence, cost."""
 
 from rich.console import Console
 from rich.markdown import Markdown
-from rich.table import Table
+from rich.table import Column, Table
 
 from facet_dagster.errors import SettingsError
 from facet_dagster.ports import Store
@@ -39,6 +39,22 @@ def show_seed(store: Store, seed_id: str, console: Console) -> None:
         )
 
 
+def seed_table(store: Store) -> Table:
+    """Every scenario seed and where it stands."""
+    table = Table(Column("seed", no_wrap=True), "title", "status", "rounds", "component", "reason", box=None)
+    for seed in store.rows(ScenarioSeed):
+        outcome = max(store.rows(SeedOutcome, seed.seed_id), key=lambda row: row.at, default=None)
+        versions = store.rows(ComponentVersion, seed.seed_id)
+        if outcome is None:
+            status = f"made so far: {versions[-1].component.value}" if versions else "not begun"
+            table.add_row(seed.seed_id, seed.title, status, "", "", "")
+            continue
+        component = outcome.component.value if outcome.component else ""
+        reason = outcome.reason.value if outcome.reason else ""
+        table.add_row(seed.seed_id, seed.title, outcome.status.value, str(outcome.rounds), component, reason)
+    return table
+
+
 def _history(versions: list[ComponentVersion]) -> Table:
     table = Table("#", "round", "component", "origin", "result", "seconds", "tokens", "usd", box=None)
     for version in versions:
@@ -72,7 +88,7 @@ def _current(versions: list[ComponentVersion], console: Console) -> None:
     if instruction is not None:
         console.print(Markdown(instruction.text))
     if scenario is not None and verifier is not None:
-        table = Table("requirement", "tests", box=None)
+        table = Table("requirement", Column("tests", overflow="fold", min_width=40), box=None)
         for requirement in scenario.requirements:
             tests = [n for n, ids in verifier.requirement_table().items() if requirement.id in ids]
             table.add_row(f"{requirement.id} {requirement.text}", "\n".join(tests) or "[red]none[/]")
