@@ -6,7 +6,6 @@ first and at compacted ones second: a row that leaves the first place is already
 in both places counts once; the compacted one, being older, wins.
 """
 
-import io
 import time
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -55,7 +54,9 @@ class Table:
             path = self._single(address)
             data = self._files.read(path)
             if data is not None:
-                return parse(kind, str(_open(data, path).read(columns=["record"])["record"][0]), path)
+                return parse(
+                    kind, str(_open(data, path).read(columns=["record"], use_threads=False)["record"][0]), path
+                )
             self._refresh()
         if address not in self._index:
             return None
@@ -108,7 +109,7 @@ class Table:
         data = self._files.read(path)
         if data is None:
             return None
-        row = _open(data, path).read(columns=["group_", "key_", "record"]).to_pylist()[0]
+        row = _open(data, path).read(columns=["group_", "key_", "record"], use_threads=False).to_pylist()[0]
         return (row["group_"], row["key_"]), row["record"]
 
     def _compacted_paths(self) -> list[str]:
@@ -119,7 +120,7 @@ class Table:
         for path in self._compacted_paths():
             if path in self._seen:
                 continue
-            table = self._compacted(path).read(columns=["group_", "key_"])
+            table = self._compacted(path).read(columns=["group_", "key_"], use_threads=False)
             for row, address in enumerate(zip(table["group_"].to_pylist(), table["key_"].to_pylist(), strict=True)):
                 self._index.setdefault(address, (path, row))
             self._seen.add(path)
@@ -131,7 +132,7 @@ class Table:
             end = start + file.metadata.row_group(number).num_rows
             here = [row for row in rows if start <= row < end]
             if here:
-                column = file.read_row_group(number, columns=["record"])["record"].to_pylist()
+                column = file.read_row_group(number, columns=["record"], use_threads=False)["record"].to_pylist()
                 found.update({row: column[row - start] for row in here})
             start = end
         return found
@@ -150,6 +151,7 @@ class Table:
 
 def _open(data: bytes, path: str) -> pq.ParquetFile:
     try:
-        return pq.ParquetFile(io.BytesIO(data))
+        # Read in this thread: Arrow's own threads may outlive the interpreter of a short command and abort it.
+        return pq.ParquetFile(pa.BufferReader(data), pre_buffer=False)
     except (pa.ArrowInvalid, OSError) as error:
         raise InfrastructureError(f"{path} is damaged: remove it, what it held is made again") from error
