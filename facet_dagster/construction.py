@@ -123,8 +123,7 @@ class _Walk:
             if failure is not None:
                 reason = failure.reason if isinstance(failure, Rejected) else None
                 return self._rejected(failure, reason)
-        accepted = self.latest.get(Component.TASK) and not self._stale(Component.TASK)
-        return self.outcome(Status.ACCEPTED if accepted else Status.PENDING, evidence="made by hand")
+        return self.outcome(Status.ACCEPTED if self._task_stands() else Status.PENDING, evidence="made by hand")
 
     def outcome(
         self,
@@ -201,7 +200,7 @@ class _Walk:
         return _failed(report)
 
     async def _accept(self) -> None:
-        if Component.TASK in self.latest and not self._stale(Component.TASK):
+        if self._task_stands():
             return
         rounds = {c.value: v.round for c, v in self.latest.items() if c is not Component.TASK}
 
@@ -256,6 +255,11 @@ class _Walk:
 
     def _stale(self, component: Component) -> bool:
         return self.latest[component].inputs != self.bench.inputs(component)
+
+    def _task_stands(self) -> bool:
+        """Whether the exported task is made of the components as they are now."""
+        task = self.bench.bodies.get(Component.TASK)
+        return isinstance(task, Task) and task.bundle == self.bench.bundle()
 
     def _current_report(self) -> ValidationReport | None:
         """The report on the bundle as it stands; none where it was never validated, or without a verdict."""

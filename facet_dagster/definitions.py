@@ -100,6 +100,11 @@ def open_instance(home: Path) -> dg.DagsterInstance:
     return dg.DagsterInstance.from_config(str(home.resolve()))
 
 
+def register(seeds: Sequence[str], instance: dg.DagsterInstance) -> None:
+    """Make seeds that the store knows into partitions of an instance that may not know them yet."""
+    instance.add_dynamic_partitions(scenario_seed.name or "", list(seeds))
+
+
 @dataclass(frozen=True)
 class StepFailure:
     """Why a run did not succeed. `on_purpose`: seeds were not finished, and all others are done.

@@ -17,6 +17,7 @@ from facet_dagster.adapters.wiring import open_workshop
 from facet_dagster.cli.progress import LiveProgress
 from facet_dagster.cli.tables import frame_table
 from facet_dagster.errors import FacetError, InfrastructureError, SettingsError
+from facet_dagster.pipeline import find_seeds
 from facet_dagster.records.bundle import SeedOutcome, Status
 from facet_dagster.settings import Settings
 from facet_dagster.workshop import Workshop
@@ -44,6 +45,8 @@ def run_line(settings: Settings, console: Console, *, seeds: Sequence[str] | Non
         line.open_instance(settings.dagster_home) as instance,
         open_workshop(settings, run_id=run_id, progress=progress.note) as workshop,
     ):
+        if seeds:
+            line.register([seed.seed_id for seed in find_seeds(workshop, seeds)], instance)
         open_rollouts = ""
         try:
             for title, names in _stages(seeds):
