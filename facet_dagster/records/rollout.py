@@ -15,6 +15,7 @@ class StopReason(StrEnum):
     TURN_LIMIT = "turn_limit"
     TIME_LIMIT = "time_limit"
     TOKEN_LIMIT = "token_limit"
+    RECORDING_ENDED = "recording_ended"  # replayed up to where a limit ended the recorded trial
     TERMINAL_DIED = "terminal_died"
     MODEL_TROUBLE = "model_trouble"
     INFRASTRUCTURE = "infrastructure"

@@ -26,7 +26,7 @@ class RolloutTerms(Record):
     turns: int = Field(default=40, ge=1)
     seconds: float = 900.0
     tokens: int = 400_000
-    in_flight: int = Field(default=2, ge=1)
+    in_flight: int = Field(default=4, ge=1)  # trials mostly wait
 
 
 class SeedingTerms(Record):

@@ -46,7 +46,8 @@ async def run_trial(
 ) -> Trial:
     """Let the teacher work on the task, then grade what it left. `grade` takes the image of that state.
 
-    `seconds` of the trial are those of the work, grading apart. Raises NoRecording and BudgetSpent.
+    `seconds` of the trial are those of the work, grading apart. A replay ends where a limit
+    ended the recorded trial. Raises NoRecording where nothing was recorded, and BudgetSpent.
     """
     call = CallId(station=STATION, subject=seed_id, attempt=attempt)
     spec = ContainerSpec(image=environment.image, seed=seed_id, purpose="rollout", limits=limits)
@@ -61,7 +62,9 @@ async def run_trial(
                 await _services(container)
             return await agent.work(instruction.text)
         except NoRecording:
-            raise
+            if not agent.turns:
+                raise
+            return StopReason.RECORDING_ENDED
         except ModelError:
             return StopReason.MODEL_TROUBLE
         finally:

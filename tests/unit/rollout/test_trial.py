@@ -149,11 +149,19 @@ async def test_trouble_of_the_model_keeps_the_turns_and_gives_no_grade(sandbox, 
     assert len(trial.turns) == 1 and container.frozen == 0
 
 
-@pytest.mark.parametrize("error", [NoRecording("none"), BudgetSpent("spent")])
-async def test_what_ends_the_run_is_passed_on(sandbox, error):
-    with pytest.raises(type(error)):
-        await walk(sandbox, [say("ls\n"), error])
+@pytest.mark.parametrize(
+    "answers", [[NoRecording("none")], [BudgetSpent("spent")], [say("ls\n"), BudgetSpent("spent")]]
+)
+async def test_what_ends_the_run_is_passed_on(sandbox, answers):
+    with pytest.raises(type(answers[-1])):
+        await walk(sandbox, answers)
     assert sandbox.open_now == 0
+
+
+async def test_a_replayed_trial_ends_where_its_recording_does_and_is_graded(sandbox):
+    trial, _ = await walk(sandbox, [say("ls\n"), NoRecording("no further turn was recorded")])
+    assert trial.stop is StopReason.RECORDING_ENDED
+    assert len(trial.turns) == 1 and trial.reward == 1.0
 
 
 async def test_trouble_of_the_engine_is_no_verdict(sandbox, container):
