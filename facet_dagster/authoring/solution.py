@@ -1,5 +1,6 @@
 """The reference solution: written from (I, R_S, e0), then executed in a fresh container, e0 -> eT recorded."""
 
+import re
 from collections.abc import Awaitable, Callable
 
 from facet_dagster.authoring.look import look_into
@@ -15,6 +16,8 @@ from facet_dagster.records.outcome import Component, Rejected
 from facet_dagster.records.scenario import Scenario
 from facet_dagster.records.validation import Feedback
 
+# The graders' own folders; `/app/tests`, `$ROOT/tests` and `../tests` are the task's.
+GRADERS_PLACES = re.compile(r"(?<![\w.}/-])(?:/tests|/logs/verifier)(?![\w-])")
 SCRIPT_PATH = "/solution/solve.sh"
 OUTPUT = 20_000  # characters of output that the record keeps, from the end
 
@@ -71,7 +74,8 @@ def script_problems(script: Script) -> list[str]:
     problems = []
     if not script.script.startswith(("#!/bin/bash", "#!/usr/bin/env bash")):
         problems.append("the script must begin with #!/bin/bash")
-    problems += [f"the script mentions {place}" for place in ("/tests", "/logs/verifier") if place in script.script]
+    places = sorted(set(GRADERS_PLACES.findall(script.script)))
+    problems += [f"the script mentions {place}, which is the graders' and not there yet" for place in places]
     return problems
 
 

@@ -93,8 +93,14 @@ def test_a_script_must_be_bash_and_leave_the_grader_alone() -> None:
     assert script_problems(SCRIPT) == []
     assert script_problems(Script(script="import os\ncat /tests/x\n", workflow="w")) == [
         "the script must begin with #!/bin/bash",
-        "the script mentions /tests",
+        "the script mentions /tests, which is the graders' and not there yet",
     ]
+
+
+@pytest.mark.parametrize("path", ["/app/fw/tests/run.bats", '"$ROOT/tests"', "${ROOT}/tests", "../tests", "/testsuite"])
+def test_the_tasks_own_tests_folder_may_be_used(path: str) -> None:
+    """A strong model's good script was refused for /app/pump-fw/tests."""
+    assert script_problems(Script(script=f"#!/bin/bash\nls {path}\n", workflow="w")) == []
 
 
 async def test_the_author_may_find_it_infeasible(
