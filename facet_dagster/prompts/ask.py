@@ -112,7 +112,8 @@ async def _looked(look: Look, commands: Any, left: int) -> Message:
         result = await look(command)
         status = f"cut short: {result.limit}" if result.limit else f"exit {result.exit_code}"
         shown.append(f"$ {command}\n[{status}]\n{quoted(result.output, 'output', LOOK_OUTPUT)}")
-    rest = f"You may look {left} more time(s)." if left else "Answer now."
+    bound = f"At most {LOOK_OUTPUT} characters of each output are shown, its beginning and its end."
+    rest = f"You may look {left} more time(s). {bound}" if left else "Answer now."
     return Message(role="user", content="\n\n".join([*shown, rest]), observed=True)
 
 
