@@ -9,7 +9,7 @@ import dagster as dg
 from assets.markdown import table
 from assets.partitions import BATCHES, scenario_seed
 from assets.streaming import Event, Put, stream
-from facet_dagster.errors import FacetError
+from facet_dagster.construction import TROUBLE
 from facet_dagster.records.base import digest_of
 from facet_dagster.records.rollout import Trial
 from resources.doors import Doors
@@ -46,9 +46,9 @@ def trajectories(
         async with slots:
             try:
                 trials = await doors.roll_out(seed, bench)
-            except FacetError as trouble:
+            except TROUBLE as trouble:
                 trials, troubles[seed] = [], f"{type(trouble).__name__}: {trouble}"
-        open_ones = [trial for trial in trials if trial.reward is None]
+        open_ones = [trial for trial in trials if trial.grade is None]
         if open_ones:
             troubles[seed] = f"{len(open_ones)} of {len(trials)} attempts have no grade: {open_ones[0].stop.value}"
         put(_event(seed, trials, troubles.get(seed)))

@@ -34,6 +34,8 @@ from facet_dagster.tasks import export_accepted
 from facet_dagster.workshop import CODE_VERSION, Workshop
 
 Failure = ValidationReport | Rejected
+# What ends one walk as pending: ours, the host's (a full disk), and data that cannot be written or read.
+TROUBLE = (FacetError, OSError, ValueError)
 # Rejections that a repair round can answer. The rest end the seed: their own repairs are used up.
 REPAIRABLE = {
     Reason.SOLUTION_FAILED,
@@ -66,10 +68,10 @@ async def construct(
     Trouble does not escape: it ends the walk as `pending`, with what it was, to be tried again.
     """
     walk = _Walk(Bench(seed, skills, workshop), watcher)
-    walk.resume()
     try:
+        walk.resume()
         outcome = await (walk.to_the_end() if selection is None else walk.by_hand(selection))
-    except FacetError as trouble:
+    except TROUBLE as trouble:
         outcome = walk.outcome(Status.PENDING, evidence=f"{type(trouble).__name__}: {trouble}")
     workshop.store.put(outcome)
     watcher.ended(outcome)
@@ -121,8 +123,8 @@ class _Walk:
             else:
                 failure = await self._write(component, Origin.BY_HAND, _if_about(diagnosis, component))
             if failure is not None:
-                reason = failure.reason if isinstance(failure, Rejected) else None
-                return self._rejected(failure, reason)
+                # Not the end of the seed: a walk (`facet run`) may still repair it.
+                return self._rejected(failure, None).model_copy(update={"status": Status.PENDING})
         return self.outcome(Status.ACCEPTED if self._task_stands() else Status.PENDING, evidence="made by hand")
 
     def outcome(
@@ -282,7 +284,9 @@ class _Walk:
 
     def _rejected(self, failure: Failure, reason: Reason | None) -> SeedOutcome:
         if isinstance(failure, Rejected):
-            return self.outcome(Status.REJECTED, component=failure.component, reason=reason, evidence=failure.evidence)
+            return self.outcome(
+                Status.REJECTED, component=failure.component, reason=reason or failure.reason, evidence=failure.evidence
+            )
         gate = failure.failed_gate()
         return self.outcome(
             Status.REJECTED,

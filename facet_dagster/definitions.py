@@ -93,10 +93,15 @@ def open_instance(home: Path) -> dg.DagsterInstance:
 
     Sets no environment variable: the web server is told the same folder as DAGSTER_HOME by who starts it.
     """
-    home.mkdir(parents=True, exist_ok=True)
     configuration = home / "dagster.yaml"
-    if not configuration.exists():
-        configuration.write_text(_INSTANCE, encoding="utf-8")
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        if not configuration.exists():
+            configuration.write_text(_INSTANCE, encoding="utf-8")
+    except OSError as error:
+        raise errors.SettingsError(
+            f"{home} cannot be Dagster's home ({error.strerror}): set FACET_DAGSTER_HOME"
+        ) from error
     return dg.DagsterInstance.from_config(str(home.resolve()))
 
 

@@ -97,9 +97,14 @@ class Bench:
         if isinstance(body, Solution):
             return await self._execute(Script(script=body.script, workflow=body.workflow))
         if isinstance(body, Verifier):
-            environment, solution = self.body(Environment, Component.ENVIRONMENT), self.solution
+            await self.ensure_image()
             return await with_e0_copies(
-                self.seed.seed_id, body.test_file, environment, solution, sandbox=self.workshop.sandbox
+                self.seed.seed_id,
+                body.test_file,
+                self.environment,
+                self.solution,
+                sandbox=self.workshop.sandbox,
+                limits=self.workshop.construction.limits,
             )
         return body
 
@@ -135,6 +140,10 @@ class Bench:
         if not result.ok:
             raise InfrastructureError(
                 f"the image of {self.seed.seed_id} was built before and cannot be built again: {result.log[-300:]}"
+            )
+        if result.image != environment.image:
+            raise SettingsError(
+                f"the environment of {self.seed.seed_id} was made by another version of this program: make it again"
             )
 
     @property

@@ -94,9 +94,9 @@ async def roll_out(seed_id: str, workshop: Workshop) -> list[Trial]:
         return []
     await bench.ensure_image()
     task = bench.body(Task, Component.TASK)
-    done = {
-        t.attempt: t for t in workshop.store.rows(Trial, seed_id) if t.bundle == task.bundle and t.reward is not None
-    }
+    teacher = workshop.model_names[Role.TEACHER]
+    graded = [t for t in workshop.store.rows(Trial, seed_id) if t.grade is not None]
+    done = {t.attempt: t for t in graded if t.bundle == task.bundle and t.model == teacher}
     for attempt in range(workshop.rollouts.attempts):
         if attempt not in done:
             done[attempt] = await _attempt(bench, task, attempt)

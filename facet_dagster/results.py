@@ -4,6 +4,8 @@ Front doors for the command line and the Dagster assets, like pipeline.py; idemp
 """
 
 import json
+import shutil
+import tomllib
 from pathlib import Path
 
 from facet_dagster.datasets.folder import write_whole
@@ -37,12 +39,14 @@ def build_task_dataset(workshop: Workshop) -> TaskCard:
         versions = workshop.store.rows(ComponentVersion, bench.seed.seed_id)
         tasks.append(export_accepted(bench, task.rounds, versions))
     workshop.tasks.mkdir(parents=True, exist_ok=True)
+    _remove_fallen(workshop.tasks, {task.directory for task in tasks})
     index = export_dataset(workshop.tasks, tasks)
     return TaskCard(tasks=len(tasks), tests=sum(t.tests for t in tasks), directory=workshop.tasks, index=index)
 
 
 def build_sft_dataset(workshop: Workshop) -> SftCard:
-    """Write all trajectories (ATIF; successes, failures and errors apart) and the SFT set from the successes."""
+    """Write all trajectories (ATIF; successes, failures and errors apart), and the SFT set from successes on
+    tasks that still stand."""
     trials = workshop.store.rows(Trial)
     for trial in trials:
         text = json.dumps(to_atif(trial), ensure_ascii=False, indent=1)
@@ -52,7 +56,17 @@ def build_sft_dataset(workshop: Workshop) -> SftCard:
         seed.seed_id: [skills[skill_id] for skill_id in seed.skill_ids if skill_id in skills]
         for seed in workshop.store.rows(ScenarioSeed)
     }
-    return export_sft(trials, workshop.out / "sft", skills=of_seed)
+    standing = {(b.seed.seed_id, b.body(Task, Component.TASK).bundle) for b in accepted_benches(workshop)}
+    current = [trial for trial in trials if (trial.seed, trial.bundle) in standing]
+    return export_sft(current, workshop.out / "sft", skills=of_seed)
+
+
+def _remove_fallen(folder: Path, standing: set[str]) -> None:
+    """Take away tasks of ours that no longer stand: what lies in a dataset is run."""
+    for described in folder.glob("*/task.toml"):
+        ours = tomllib.loads(described.read_text(encoding="utf-8")).get("metadata", {}).get("generator")
+        if ours == "facet-dagster" and described.parent.name not in standing:
+            shutil.rmtree(described.parent)
 
 
 def _shelf(trial: Trial) -> str:

@@ -25,22 +25,22 @@ class _Section(BaseModel):
 class Price(_Section):
     """US dollars per million tokens."""
 
-    prompt: float = 0.0
-    completion: float = 0.0
+    prompt: float = Field(default=0.0, ge=0, allow_inf_nan=False)
+    completion: float = Field(default=0.0, ge=0, allow_inf_nan=False)
 
 
 class Models(_Section):
     """Where completions come from. Without `base_url` the recorded model answers."""
 
-    base_url: str | None = None
+    base_url: str | None = Field(default=None, pattern=r"^https?://[A-Za-z0-9.:_-]+(/\S*)?$")
     api_key: SecretStr = SecretStr("")
     author: str = "recorded"
     judge: str = "recorded"
     teacher: str = "recorded"
     prices: dict[Role, Price] = Field(default_factory=dict)
-    timeout_s: float = 600.0
-    retries: int = 5
-    in_flight: int = 8
+    timeout_s: float = Field(default=600.0, gt=0, allow_inf_nan=False)
+    retries: int = Field(default=5, ge=0)
+    in_flight: int = Field(default=8, ge=1)
     structured: bool = True
     recordings: Path = PROJECT / "data" / "recordings"
 
@@ -52,15 +52,15 @@ class Models(_Section):
 class Budget(_Section):
     """What a run may spend on calls that are not replayed; None is no limit."""
 
-    tokens: int | None = None
-    usd: float | None = None
+    tokens: int | None = Field(default=None, ge=0)
+    usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
 
 
 class Settings(_Section):
     """One resolved configuration. `store` is a path or URL; `organisation` is the first half of task names."""
 
     skills: Path = PROJECT / "data" / "skills"
-    store: str = str(PROJECT / "data" / "store")
+    store: str = Field(min_length=1, default=str(PROJECT / "data" / "store"))
     out: Path = PROJECT / "data" / "out"
     dagster_home: Path = PROJECT / "data" / "dagster"
     organisation: str = Field(default="facet-dagster", pattern=r"^[a-z0-9][a-z0-9-]*$")
@@ -108,15 +108,19 @@ def load(environment: Mapping[str, str], profile: Path | None = None) -> Setting
         if environment.get(variable):
             _put(values, ("models", "prices", priced.value), _price(variable, environment[variable]))
     models = values.get("models", {})
-    if models.get("base_url"):
+    if isinstance(models, dict) and models.get("base_url"):
         for role in ("author", "judge", "teacher"):
             if not models.get(role):
                 raise SettingsError(f"FACET_LLM_BASE_URL is set, but no {role} model: set FACET_MODEL_{role.upper()}")
     try:
-        return Settings.model_validate(values)
+        settings = Settings.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
         raise SettingsError(f"setting {'.'.join(str(p) for p in first['loc'])}: {first['msg']}") from error
+    unpriced = [role.name for role in Role if role not in settings.models.prices]
+    if settings.budget.usd is not None and settings.models.base_url and unpriced:
+        raise SettingsError(f"a budget in US dollars needs a price for every role: set FACET_PRICE_{unpriced[0]}")
+    return settings
 
 
 def _path(value: str | None) -> Path | None:
@@ -137,6 +141,8 @@ def _profile(path: Path | None) -> dict[str, Any]:
 def _put(values: dict[str, Any], place: tuple[str, ...], value: object) -> None:
     for part in place[:-1]:
         values = values.setdefault(part, {})
+        if not isinstance(values, dict):
+            raise SettingsError(f"setting {part}: a section of a profile is a table, [{part}]")
     values[place[-1]] = value
 
 

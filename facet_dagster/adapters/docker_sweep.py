@@ -60,7 +60,8 @@ def _remove_all(client: DockerClient, wanted: list[str], *, only_dead: bool) -> 
     images = client.api.images(filters={"label": wanted})
     for row in images:
         if not only_dead or is_dead((row["Labels"] or {}).get(OWNER_LABEL, "")):
-            removed += _remove_tags(client, row["RepoTags"] or [row["Id"]])
+            tags = [tag for tag in row["RepoTags"] or [] if not tag.startswith("<none>")]
+            removed += _remove_tags(client, tags or [row["Id"]])
     return removed
 
 

@@ -135,6 +135,7 @@ class OpenAIModel:
     def _completion(self, request: ChatRequest, answer: ChatCompletion, seconds: float) -> Completion:
         choice, usage = answer.choices[0], answer.usage
         text = (choice.message.content if choice.message else None) or ""
+        text = text.encode("utf-8", "replace").decode()  # half a surrogate pair could not be kept
         said = sum(len(message.content) for message in request.messages)
         return Completion(
             text=text,

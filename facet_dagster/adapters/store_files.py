@@ -29,10 +29,12 @@ def file_name(name: str) -> str:
         escaped = name
     else:
         first = "" if re.match(r"[A-Za-z0-9]", name) else "~"
-        escaped = first + re.sub(r"[^A-Za-z0-9._-]", lambda m: f"~{m.group().encode().hex()}~", name)
+        escaped = first + re.sub(
+            r"[^A-Za-z0-9._-]", lambda m: f"~{m.group().encode(errors='surrogateescape').hex()}~", name
+        )
     if len(escaped) <= _LONGEST:
         return escaped
-    return f"{escaped[: _LONGEST - 33]}~{sha256(name.encode()).hexdigest()[:32]}"
+    return f"{escaped[: _LONGEST - 33]}~{sha256(name.encode(errors='surrogateescape')).hexdigest()[:32]}"
 
 
 class StoreFiles:

@@ -34,7 +34,7 @@ def check_format(files: StoreFiles) -> bool:
         return False
     try:
         version = int(json.loads(data)["version"])
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, OverflowError) as error:
         raise SettingsError(f"{files.path(_MARK)} is not the mark of a store: set FACET_STORE elsewhere") from error
     if version > VERSION:
         raise StoreTooNew(

@@ -9,6 +9,7 @@ in both places counts once; the compacted one, being older, wins.
 import time
 from collections import OrderedDict
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 from uuid import uuid4
 
@@ -54,9 +55,9 @@ class Table:
             path = self._single(address)
             data = self._files.read(path)
             if data is not None:
-                return parse(
-                    kind, str(_open(data, path).read(columns=["record"], use_threads=False)["record"][0]), path
-                )
+                with _damage(path):
+                    text = str(_open(data).read(columns=["record"], use_threads=False)["record"][0])
+                return parse(kind, text, path)
             self._refresh()
         if address not in self._index:
             return None
@@ -109,8 +110,9 @@ class Table:
         data = self._files.read(path)
         if data is None:
             return None
-        row = _open(data, path).read(columns=["group_", "key_", "record"], use_threads=False).to_pylist()[0]
-        return (row["group_"], row["key_"]), row["record"]
+        with _damage(path):
+            row = _open(data).read(columns=["group_", "key_", "record"], use_threads=False).to_pylist()[0]
+            return (row["group_"], row["key_"]), row["record"]
 
     def _compacted_paths(self) -> list[str]:
         return self._files.files(f"{self._folder}/{COMPACTED}", _SUFFIX)
@@ -120,7 +122,8 @@ class Table:
         for path in self._compacted_paths():
             if path in self._seen:
                 continue
-            table = self._compacted(path).read(columns=["group_", "key_"], use_threads=False)
+            with _damage(path):
+                table = self._compacted(path).read(columns=["group_", "key_"], use_threads=False)
             for row, address in enumerate(zip(table["group_"].to_pylist(), table["key_"].to_pylist(), strict=True)):
                 self._index.setdefault(address, (path, row))
             self._seen.add(path)
@@ -132,7 +135,8 @@ class Table:
             end = start + file.metadata.row_group(number).num_rows
             here = [row for row in rows if start <= row < end]
             if here:
-                column = file.read_row_group(number, columns=["record"], use_threads=False)["record"].to_pylist()
+                with _damage(path):
+                    column = file.read_row_group(number, columns=["record"], use_threads=False)["record"].to_pylist()
                 found.update({row: column[row - start] for row in here})
             start = end
         return found
@@ -142,16 +146,23 @@ class Table:
             data = self._files.read(path)
             if data is None:
                 raise InfrastructureError(f"{path} has been removed from the store by hand")
-            self._kept[path] = _open(data, path)
+            with _damage(path):
+                self._kept[path] = _open(data)
         self._kept.move_to_end(path)
         while len(self._kept) > _FILES_KEPT:
             self._kept.popitem(last=False)
         return self._kept[path]
 
 
-def _open(data: bytes, path: str) -> pq.ParquetFile:
+def _open(data: bytes) -> pq.ParquetFile:
+    # Read in this thread: Arrow's own threads may outlive the interpreter of a short command and abort it.
+    return pq.ParquetFile(pa.BufferReader(data), pre_buffer=False)
+
+
+@contextmanager
+def _damage(path: str) -> Iterator[None]:
+    """Whatever a damaged or foreign file brings about is one error that names the file."""
     try:
-        # Read in this thread: Arrow's own threads may outlive the interpreter of a short command and abort it.
-        return pq.ParquetFile(pa.BufferReader(data), pre_buffer=False)
-    except (pa.ArrowInvalid, OSError) as error:
+        yield
+    except (pa.ArrowException, OSError, KeyError, IndexError) as error:
         raise InfrastructureError(f"{path} is damaged: remove it, what it held is made again") from error

@@ -4,10 +4,11 @@ The only place where the choice between the recorded and a live model is made.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from facet_dagster.adapters.base_image import ensure_base
 from facet_dagster.adapters.docker_builder import DockerImageBuilder
+from facet_dagster.adapters.docker_calls import engine_errors
 from facet_dagster.adapters.docker_sandbox import DockerSandbox
 from facet_dagster.adapters.docker_sweep import remove_run, sweep_dead
 from facet_dagster.adapters.engine import connect
@@ -17,6 +18,7 @@ from facet_dagster.adapters.minilm_embedder import MiniLMEmbedder
 from facet_dagster.adapters.openai_model import OpenAIModel
 from facet_dagster.adapters.parquet_store import ParquetStore
 from facet_dagster.adapters.recorded_model import RecordedModel
+from facet_dagster.errors import InfrastructureError
 from facet_dagster.ports import ChatModel
 from facet_dagster.records.call import Role
 from facet_dagster.settings import Models, Settings
@@ -45,7 +47,8 @@ def open_workshop(settings: Settings, *, run_id: str, progress: Callable[[str], 
         run_id=run_id,
     )
     client = connect()
-    swept = sweep_dead(client)
+    with engine_errors("sweep what dead runs left behind"):
+        swept = sweep_dead(client)
     if swept:
         progress(f"removed {swept} container(s) and image(s) that a dead run had left behind")
     base = ensure_base(client, progress)
@@ -67,7 +70,9 @@ def open_workshop(settings: Settings, *, run_id: str, progress: Callable[[str], 
             rollouts=settings.rollouts,
         )
     finally:
-        remove_run(client, run_id)
+        # An engine that died takes nothing of what was made with it; the next run sweeps.
+        with suppress(InfrastructureError), engine_errors("remove what the run made"):
+            remove_run(client, run_id)
         client.close()
 
 

@@ -16,8 +16,6 @@ from facet_dagster.records.outcome import Component, Reason, Rejected
 from facet_dagster.records.scenario import Scenario
 from facet_dagster.records.validation import Feedback
 
-DEFAULT_LIMITS = Limits()
-
 EVIDENCE = 4_000  # characters of output that a rejection keeps, from the end
 
 
@@ -79,7 +77,7 @@ async def with_e0_copies(
     solution: Solution,
     *,
     sandbox: Sandbox,
-    limits: Limits = DEFAULT_LIMITS,
+    limits: Limits,
 ) -> Verifier:
     """The same tests with the originals of a new environment or solution. Raises InfrastructureError."""
     spec = ContainerSpec(image=environment.image, seed=seed_id, purpose="originals", limits=limits)

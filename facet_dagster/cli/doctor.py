@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import openai
 from rich.console import Console
+from rich.markup import escape
 
 from facet_dagster.adapters.base_image import base_tag, ensure_base
 from facet_dagster.adapters.engine import connect, ensure_engine
@@ -46,7 +47,7 @@ def report(findings: list[Finding], console: Console) -> bool:
     for finding in findings:
         mark = "[green]ok[/]" if finding.ok else "[red]no[/]"
         advice = "" if finding.ok else f" - {finding.advice}"
-        console.print(f"{mark}  {finding.what}: {finding.detail}{advice}", highlight=False, soft_wrap=True)
+        console.print(f"{mark}  {finding.what}: {escape(finding.detail + advice)}", highlight=False, soft_wrap=True)
     return all(finding.ok for finding in findings)
 
 
@@ -80,11 +81,9 @@ def _model(settings: Settings) -> Finding:
             f"recorded answers of {count} subjects (set FACET_LLM_BASE_URL for a live one)",
             "set FACET_LLM_BASE_URL, FACET_LLM_API_KEY and FACET_MODEL_AUTHOR, _JUDGE, _TEACHER",
         )
-    client = openai.OpenAI(
-        base_url=models.base_url, api_key=models.api_key.get_secret_value() or "none", max_retries=0, timeout=10
-    )
+    key = models.api_key.get_secret_value() or "none"
     try:
-        client.models.list()
+        openai.OpenAI(base_url=models.base_url, api_key=key, max_retries=0, timeout=10).models.list()
     except openai.AuthenticationError:
         return Finding("model", False, f"{models.base_url} refuses the key", "check FACET_LLM_API_KEY")
     except openai.APIStatusError as error:  # an endpoint need not list its models

@@ -17,6 +17,12 @@ def export_all(settings: Settings, out: Path) -> Iterator[str]:
         raise SettingsError(f"nothing to export in {settings.out}: run `facet run` first")
     if out.exists() and not out.is_dir():
         raise SettingsError(f"{out} is a file: name a folder to write to")
+    source, target = settings.out.resolve(), out.resolve()
+    if source == target or source in target.parents or target in source.parents:
+        raise SettingsError(f"{out} lies in, on or around {settings.out}: name a folder elsewhere")
     for part in present:
-        shutil.copytree(settings.out / part, out / part, dirs_exist_ok=True)
+        try:
+            shutil.copytree(settings.out / part, out / part, dirs_exist_ok=True)
+        except OSError as error:
+            raise SettingsError(f"{part} cannot be copied to {out / part}: {error.strerror or error}") from error
         yield f"{part:<13} {out / part}"

@@ -8,17 +8,17 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 from facet_dagster.adapters.parquet_store import ParquetStore
 from facet_dagster.cli import doctor as doctoring
 from facet_dagster.cli.show import seed_table, show_seed
-from facet_dagster.errors import FacetError, SettingsError
+from facet_dagster.errors import FacetError, InfrastructureError, SettingsError
 from facet_dagster.settings import Settings, load
 
 app = typer.Typer(
@@ -108,7 +108,7 @@ def export(
     from facet_dagster.cli.exporting import export_all
 
     for line in export_all(_settings(profile), out):
-        _console().print(line, highlight=False)
+        _console().print(line, highlight=False, markup=False)
 
 
 @app.command()
@@ -126,11 +126,22 @@ def guarded(command: Callable[[], None]) -> int:
     try:
         command()
     except FacetError as error:
-        Console(stderr=True, soft_wrap=True).print(f"[red]{_kind(error)}:[/] {error}", highlight=False)
+        Console(stderr=True, soft_wrap=True).print(
+            f"[red]{_kind(error)}:[/] {escape(_printable(str(error)))}", highlight=False
+        )
         return error.exit_code
+    except BrokenPipeError:
+        return 0  # whoever read the output has had enough
+    except OSError as error:
+        print(f"trouble: {error}", file=sys.stderr)
+        return InfrastructureError.exit_code
     except KeyboardInterrupt:
         return 130
     return 0
+
+
+def _printable(text: str) -> str:
+    return text.encode(errors="replace").decode()
 
 
 def _kind(error: FacetError) -> str:
@@ -141,6 +152,4 @@ def main() -> None:
     """Entry point of the console script."""
     # A polite kill cleans up as Ctrl-C does: containers of the run are removed.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    # A closed pipe (`facet show X | head`) is not worth a traceback.
-    with suppress(BrokenPipeError):
-        sys.exit(guarded(app))
+    sys.exit(guarded(app))

@@ -7,6 +7,7 @@ from typing import Self
 
 from rich.console import Console, Group
 from rich.live import Live
+from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -39,8 +40,15 @@ class LiveProgress:
         self._live.stop()
 
     def note(self, text: str) -> None:
-        """One line about the run as a whole."""
-        self._console.print(f"[dim]{self._clock()}[/dim] {text}", highlight=False)
+        """One line about the run as a whole; what models and builds said is text, never markup."""
+        self._say(escape(text))
+
+    def heading(self, text: str) -> None:
+        """The next group of assets begins."""
+        self._say(f"[bold]{escape(text)}[/]")
+
+    def _say(self, markup: str) -> None:
+        self._console.print(f"[dim]{self._clock()}[/dim] {markup}", highlight=False)
 
     def started(self, seed: str, component: Component, round: int) -> None:
         self._at[seed] = (component, round)
@@ -51,7 +59,7 @@ class LiveProgress:
         self._last[version.seed] = f"{version.component.value}: {verdict}"
         style = "red" if rejected else "default"
         origin = "" if version.round == 0 else f" (round {version.round}, {version.origin.value})"
-        self.note(f"{version.seed} [{style}]{version.component.value}{origin}: {verdict}[/] {version.seconds:.1f} s")
+        self._say(f"{version.seed} [{style}]{version.component.value}{origin}: {verdict}[/] {version.seconds:.1f} s")
 
     def ended(self, outcome: SeedOutcome) -> None:
         self._at.pop(outcome.seed, None)
@@ -60,7 +68,7 @@ class LiveProgress:
         if outcome.status is Status.PENDING:
             why = f": {outcome.evidence.splitlines()[0] if outcome.evidence else ''}"
         colour = _COLOURS[outcome.status]
-        self.note(f"{outcome.seed} [{colour}]{outcome.status.value}[/]{why}, {outcome.rounds} repair round(s)")
+        self._say(f"{outcome.seed} [{colour}]{outcome.status.value}[/]{escape(why)}, {outcome.rounds} repair round(s)")
 
     def _clock(self) -> str:
         minutes, seconds = divmod(int(time.monotonic() - self._began), 60)

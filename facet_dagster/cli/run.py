@@ -12,6 +12,7 @@ from pathlib import Path
 from rich.console import Console
 
 from facet_dagster import definitions as line
+from facet_dagster import errors
 from facet_dagster.adapters.recordings import export_recordings
 from facet_dagster.adapters.wiring import open_workshop
 from facet_dagster.cli.progress import LiveProgress
@@ -50,8 +51,10 @@ def run_line(settings: Settings, console: Console, *, seeds: Sequence[str] | Non
         open_rollouts = ""
         try:
             for title, names in _stages(seeds):
-                progress.note(f"[bold]{title}[/]")
-                unfinished = _materialise(names, instance, settings, workshop, progress, seeds)
+                progress.heading(title)
+                # Only this store's seeds: the instance may know partitions of another store, too.
+                chosen = seeds or [seed.seed_id for seed in find_seeds(workshop)]
+                unfinished = _materialise(names, instance, settings, workshop, progress, chosen)
                 if names == line.ROLLOUTS:
                     open_rollouts = unfinished
         finally:
@@ -62,9 +65,11 @@ def run_line(settings: Settings, console: Console, *, seeds: Sequence[str] | Non
     _summary(settings, console, workshop, time.monotonic() - began)
     if pending:
         first = pending[0]
-        raise InfrastructureError(
+        kind = first.evidence.partition(":")[0]
+        raise RunFailed(
             f"{len(pending)} seed(s) met trouble and are pending; the same command goes on with them. "
-            f"{first.seed}: {first.evidence.splitlines()[0]}"
+            f"{first.seed}: {first.evidence.splitlines()[0]}",
+            getattr(errors, kind, InfrastructureError).exit_code,
         )
     if open_rollouts:
         raise InfrastructureError(f"rollouts met trouble; the same command goes on with them: {open_rollouts}")
@@ -87,7 +92,7 @@ def _materialise(
     settings: Settings,
     workshop: Workshop,
     progress: LiveProgress,
-    seeds: Sequence[str] | None,
+    seeds: Sequence[str],
 ) -> str:
     """Make a group of assets; what is said of seeds that were not finished (rejected or pending), or nothing."""
     overrides = {
@@ -121,4 +126,5 @@ def _summary(settings: Settings, console: Console, workshop: Workshop, seconds: 
         f"spent         {tokens} tokens, {usd:.4f} USD (replayed answers cost nothing), {seconds:.0f} s\n"
         f"next          facet seeds | facet show SEED | facet yields list | make ui",
         highlight=False,
+        markup=False,
     )

@@ -2,6 +2,7 @@
 
 from rich.console import Console
 from rich.markdown import Markdown
+from rich.markup import escape
 from rich.table import Column, Table
 
 from facet_dagster.errors import SettingsError
@@ -20,7 +21,8 @@ def show_seed(store: Store, seed_id: str, console: Console) -> None:
     if seed is None:
         raise SettingsError(f"unknown seed {seed_id!r}: `facet seeds` lists those there are")
     versions = store.rows(ComponentVersion, seed_id)
-    console.print(f"[bold]{seed.title}[/]  ({seed.seed_id})\nskills: {', '.join(seed.skill_ids)}\n{seed.rationale}\n")
+    console.print(f"[bold]{escape(seed.title)}[/]  ({seed.seed_id})\nskills: {', '.join(seed.skill_ids)}")
+    console.print(f"{seed.rationale}\n", markup=False, highlight=False)
     console.print(_history(versions))
     for version in versions:
         if version.diagnosis is not None:
@@ -47,11 +49,11 @@ def seed_table(store: Store) -> Table:
         versions = store.rows(ComponentVersion, seed.seed_id)
         if outcome is None:
             status = f"made so far: {versions[-1].component.value}" if versions else "not begun"
-            table.add_row(seed.seed_id, seed.title, status, "", "", "")
+            table.add_row(seed.seed_id, escape(seed.title), status, "", "", "")
             continue
         component = outcome.component.value if outcome.component else ""
         reason = outcome.reason.value if outcome.reason else ""
-        table.add_row(seed.seed_id, seed.title, outcome.status.value, str(outcome.rounds), component, reason)
+        table.add_row(seed.seed_id, escape(seed.title), outcome.status.value, str(outcome.rounds), component, reason)
     return table
 
 
@@ -91,5 +93,5 @@ def _current(versions: list[ComponentVersion], console: Console) -> None:
         table = Table("requirement", Column("tests", overflow="fold", min_width=40), box=None)
         for requirement in scenario.requirements:
             tests = [n for n, ids in verifier.requirement_table().items() if requirement.id in ids]
-            table.add_row(f"{requirement.id} {requirement.text}", "\n".join(tests) or "[red]none[/]")
+            table.add_row(escape(f"{requirement.id} {requirement.text}"), "\n".join(tests) or "[red]none[/]")
         console.print(table)

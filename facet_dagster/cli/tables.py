@@ -1,5 +1,6 @@
 """Answers of DuckDB as tables for the terminal."""
 
+from rich.markup import escape
 from rich.table import Table
 
 from facet_dagster.yields.views import run_query
@@ -17,4 +18,4 @@ def frame_table(store: str, query: str) -> Table:
 def _cell(value: object) -> str:
     if value is None or value != value:  # NaN is not equal to itself
         return ""
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{value:g}" if isinstance(value, float) else escape(str(value))

@@ -22,7 +22,7 @@ class Task(Record):
     bundle: str
     rounds: dict[str, int]  # component -> round of the version used
     tests: int
-    directory: str  # relative to the store's root
+    directory: str  # below the folder of the tasks
 
 
 Body = Annotated[

@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from pydantic import Field
 
-from facet_dagster.records.base import Record
+from facet_dagster.records.base import Record, digest_of
 
 AGENT_USER = "agent"  # uid 1000 in every image; solves, and never grades
 WORKDIR = "/app"  # where tasks live; owned by the agent's user
@@ -92,7 +92,8 @@ class BuildRequest(Record):
 
     def tag(self) -> str:
         """Image reference, `facet-env:<16 hex digits>`."""
-        return f"facet-env:{Record.digest(self)[:16]}"
+        content = [self.dockerfile, *(file.model_dump_json() for file in self.context)]
+        return f"facet-env:{digest_of(chr(0).join(content))[:16]}"
 
 
 class BuildFault(StrEnum):

@@ -4,7 +4,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import ClassVar
 
-from facet_dagster.records.base import Record, StoredRecord
+from facet_dagster.records.base import Record, StoredRecord, digest_of
 from facet_dagster.records.validation import GradeReport
 
 
@@ -72,8 +72,8 @@ class Trial(StoredRecord):
     @property
     def key(self) -> str:
         # A trial without a grade is tried again under the same attempt; every such try is kept.
-        ungraded = f"-{self.run_id}" if self.reward is None else ""
-        return f"{self.bundle[:16]}-{self.attempt:03d}{ungraded}"
+        ungraded = f"-{self.run_id}" if self.grade is None else ""
+        return f"{self.bundle[:16]}-{digest_of(self.model)[:8]}-{self.attempt:03d}{ungraded}"
 
     @property
     def success(self) -> bool:

@@ -113,7 +113,9 @@ def case_of(failure: ValidationReport | Rejected, history: Sequence[ComponentVer
     """What the table asks of a failure. Raises ValueError for a report without a failed gate."""
     if isinstance(failure, Rejected):
         repeated = _repeated(failure.component, failure.reason, history)
-        return Case(failure.reason, failure.component, failure.evidence, repeated=repeated)
+        # A solution that failed when it was run again is no fault of tests that are not even written.
+        same = failure.component is not Component.SOLUTION
+        return Case(failure.reason, failure.component, failure.evidence, same_outputs=same, repeated=repeated)
     gate = failure.failed_gate()
     if gate is None or gate.reason is None:
         raise ValueError("there is nothing to diagnose: no gate failed with a reason")

@@ -46,15 +46,14 @@ async def run_trial(
 ) -> Trial:
     """Let the teacher work on the task, then grade what it left. `grade` takes the image of that state.
 
-    `seconds` of the trial are those of the work, grading apart. A replay ends where a limit
-    ended the recorded trial. Raises NoRecording where nothing was recorded, and BudgetSpent.
+    `seconds` are of the work alone. A replay ends where its recording does. Raises BudgetSpent and NoRecording.
     """
-    call = CallId(station=STATION, subject=seed_id, attempt=attempt)
     spec = ContainerSpec(image=environment.image, seed=seed_id, purpose="rollout", limits=limits)
     started_at, started = now(), clock()
     outcome = _Outcome()
 
     async def work(container: Container) -> StopReason:
+        call = CallId(station=STATION, subject=seed_id, attempt=attempt)
         agent = Agent(model, Terminal(container), call=call, settings=settings, cost_of=cost_of, clock=clock)
         outcome.agent = agent
         try:

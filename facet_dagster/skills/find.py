@@ -80,7 +80,9 @@ def _refused(folder: Path, root: Path, evidence: str, fault: SkillFault = SkillF
 def _choose(folder: Path, root: Path, candidates: list[Path]) -> Found:
     file = next((each for each in candidates if each.name == "SKILL.md"), candidates[0])
     if file.is_symlink():
-        target = file.resolve()
+        target = _target(file)
+        if target is None:
+            return _refused(folder, root, "SKILL.md is a symbolic link that leads to itself")
         if not target.is_relative_to(root):
             return _refused(folder, root, "SKILL.md is a symbolic link that leads out of the tree")
         if not target.exists():
@@ -92,9 +94,17 @@ def _choose(folder: Path, root: Path, candidates: list[Path]) -> Found:
     return Found(folder, address(folder, root), file, linked=file.is_symlink(), notes=notes)
 
 
+def _target(link: Path) -> Path | None:
+    """Where a link leads; None where it leads to itself (Python before 3.13 raises RuntimeError there)."""
+    try:
+        return link.resolve()
+    except (OSError, RuntimeError):
+        return None
+
+
 def _linked_folder(link: Path, root: Path, *, inside_skill: bool) -> Iterator[Found]:
-    target = link.resolve()
-    if not target.is_relative_to(root):
+    target = _target(link)
+    if target is None or not target.is_relative_to(root):
         if not inside_skill:
             yield _refused(link, root, "the folder is a symbolic link that leads out of the tree")
     elif any(entry.name.lower() == "skill.md" for entry in target.iterdir()):

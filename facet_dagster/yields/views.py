@@ -34,13 +34,14 @@ def run_query(store_root: str, name: str) -> pd.DataFrame:
 def run_sql(store_root: str, sql: str) -> pd.DataFrame:
     """Run SQL over the views of a store."""
     for left in reversed(range(_TRIES)):
-        with open_views(store_root) as connection:
-            try:
+        try:
+            with open_views(store_root) as connection:
                 frame: pd.DataFrame = connection.sql(sql).df()
                 return frame
-            except (duckdb.IOException, FileNotFoundError) as error:
-                if not left:
-                    raise InfrastructureError(f"the store {store_root} cannot be read: {error}") from error
+        except (duckdb.Error, FileNotFoundError) as error:  # a file may be compacted away while it is read
+            if not left:
+                said = str(error).splitlines()[0]
+                raise InfrastructureError(f"the store {store_root} cannot be read: {said}") from error
     raise AssertionError("unreachable")
 
 

@@ -223,7 +223,7 @@ def trial_of(seed: str, reward: float | None) -> Trial:
         recorded=True,
         stop=stop,
         reward=reward,
-        grade=None,
+        grade=None if reward is None else GradeReport(reward=reward, tests=(), executed=0, seconds=0.0, output=""),
         turns=(),
         seconds=1.0,
         started_at=now(),

@@ -31,7 +31,8 @@ def test_the_environment_wins_over_the_profile(tmp_path: Path) -> None:
 
 
 def test_a_live_endpoint_with_a_model_per_role_and_prices() -> None:
-    settings = load({**LIVE, "FACET_PRICE_TEACHER": "0.5, 1.5", "FACET_BUDGET_USD": "20"})
+    prices = {f"FACET_PRICE_{role.name}": "0.5, 1.5" for role in Role}
+    settings = load({**LIVE, **prices, "FACET_BUDGET_USD": "20"})
     assert settings.models.names() == {Role.AUTHOR: "a", Role.JUDGE: "j", Role.TEACHER: "t"}
     assert settings.models.prices[Role.TEACHER].completion == 1.5
     assert settings.budget.usd == 20.0
@@ -47,7 +48,14 @@ def test_the_key_is_never_shown() -> None:
     [
         ({"FACET_LLM_BASE_URL": "http://x/v1"}, "FACET_MODEL_AUTHOR"),
         ({"FACET_PRICE_JUDGE": "cheap"}, "FACET_PRICE_JUDGE"),
+        ({**LIVE, "FACET_PRICE_AUTHOR": "1,2", "FACET_BUDGET_USD": "20"}, "FACET_PRICE_JUDGE"),
         ({"FACET_MAX_SEEDS": "many"}, "seeding.max_seeds"),
+        ({"FACET_BUDGET_USD": "nan"}, "budget.usd"),
+        ({"FACET_BUDGET_TOKENS": "-5"}, "budget.tokens"),
+        ({"FACET_PRICE_JUDGE": "nan,1"}, "models.prices"),
+        ({"FACET_LLM_IN_FLIGHT": "0"}, "models.in_flight"),
+        ({**LIVE, "FACET_LLM_BASE_URL": "http://[::1"}, "models.base_url"),
+        ({**LIVE, "FACET_LLM_BASE_URL": "not-a-url"}, "models.base_url"),
         ({"FACET_REPEATS": "0"}, "construction.repeats"),
         ({"FACET_PROFILE": "/no/such/file.toml"}, "cannot be read"),
     ],

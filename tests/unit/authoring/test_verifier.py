@@ -99,7 +99,7 @@ async def test_a_solution_that_fails_the_second_time_is_unstable(bundle: tuple[A
 async def test_the_same_tests_get_new_originals(
     sandbox: FakeSandbox, environment: Environment, solution: Solution
 ) -> None:
-    verifier = await with_e0_copies("orders", TESTS, environment, solution, sandbox=sandbox)
+    verifier = await with_e0_copies("orders", TESTS, environment, solution, sandbox=sandbox, limits=Limits())
     assert verifier.test_file == TESTS and [c.path for c in verifier.e0_copies] == ["/app/in/a.csv"]
 
 

@@ -59,6 +59,24 @@ def test_an_unknown_seed(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     assert "unknown seed 'nowhere'" in one_line(capsys)
 
 
+@pytest.mark.parametrize("odd", ["[/bold]x", "\udcff\udcfe", "../../etc", "ü" * 300])
+def test_an_odd_seed_is_merely_unknown(run: Run, capsys: pytest.CaptureFixture[str], odd: str) -> None:
+    assert run("show", odd) == 2
+    assert "unknown seed" in one_line(capsys)
+
+
+@pytest.mark.parametrize("damage", [b"", b"garbage", b"PAR1" + b"x" * 900 + b"PAR1"])
+@pytest.mark.parametrize("command", [("seeds",), ("yields",)])
+def test_a_damaged_file_is_named(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: bytes, command: tuple[str, ...]
+) -> None:
+    ParquetStore(str(tmp_path / "store")).put(SEED)
+    (file,) = (tmp_path / "store" / "seeds").rglob("*.parquet")
+    file.write_bytes(damage)
+    assert run(*command) == 4
+    assert str(tmp_path / "store") in one_line(capsys)
+
+
 def test_a_store_of_a_newer_version(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "store").mkdir()
     (tmp_path / "store" / "format.json").write_text(json.dumps({"version": 999}))
@@ -87,6 +105,7 @@ def test_an_export_copies_what_is_there(run: Run, tmp_path: Path, capsys: pytest
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        ("models = 3", "models"),
         ("not toml [", "not TOML"),
         ("[construction]\nrepeats = 0\n", "construction.repeats"),
         ("[x]\ny = 1\n", "setting x"),

@@ -160,3 +160,30 @@ async def test_a_lost_image_is_built_again(world) -> None:
     workshop = world.workshop({}, run_id="run-2")
     await walk(workshop, frozenset({Component.VALIDATION}))
     assert len(workshop.builder.requests) == 1
+
+
+async def test_a_failing_edit_by_hand_is_not_the_end_of_the_seed(world) -> None:
+    await walk(world.workshop(w.good_script()))
+    broken = {"authoring.solution": [w.solution(note="fail")]}
+    outcome, _ = await walk(world.workshop(broken, run_id="run-2"), frozenset({Component.SOLUTION}))
+    assert (outcome.status, outcome.reason) == (Status.PENDING, Reason.SOLUTION_FAILED)
+    mended = {"authoring.solution": [w.solution(("/app/out.txt", "ab"), note="# again")]}
+    outcome, _ = await walk(world.workshop(mended, run_id="run-3"))
+    assert outcome.status is Status.ACCEPTED
+
+
+@pytest.mark.parametrize("trouble", [OSError(28, "No space left on device"), ValueError("a damaged row")])
+async def test_trouble_of_the_host_ends_one_walk_only(world, trouble: Exception) -> None:
+    script = w.good_script()
+    script["authoring.solution"] = [trouble]
+    outcome, _ = await walk(world.workshop(script))
+    assert outcome.status is Status.PENDING and str(trouble) in outcome.evidence
+
+
+async def test_a_verifier_out_of_date_finds_its_image_built_again(world) -> None:
+    await walk(world.workshop(w.good_script()))
+    other = {"authoring.solution": [w.solution(("/app/out.txt", "ab"), note="# other")]}
+    await walk(world.workshop(other, run_id="run-2"), frozenset({Component.SOLUTION}))
+    outcome, seen = await walk(world.workshop({}, run_id="run-3"))
+    assert outcome.status is Status.ACCEPTED
+    assert seen.steps()[0] == ("verifier", 1, "re-executed")

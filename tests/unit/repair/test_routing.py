@@ -61,6 +61,7 @@ def finding(evidence: str, component: str = "verifier") -> dict[str, str]:
         (rejected(Component.SCENARIO, Reason.INCONSISTENT), Component.SCENARIO),
         (rejected(Component.SOLUTION, Reason.SOLUTION_LIMIT), Component.SOLUTION),
         (rejected(Component.SOLUTION, Reason.SOLUTION_CHANGES_NOTHING), Component.SOLUTION),
+        (rejected(Component.SOLUTION, Reason.UNSTABLE), Component.SOLUTION),
         (rejected(Component.INSTRUCTION, Reason.ANSWER_UNUSABLE), Component.INSTRUCTION),
         (rejected(Component.VERIFIER, Reason.IDENTICAL_PATCH), Component.VERIFIER),
         (noop(), Component.VERIFIER),
