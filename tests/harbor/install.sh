@@ -35,7 +35,11 @@ if ! docker compose version >/dev/null 2>&1; then
   rm -rf "$apt"
   mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$apt/unpacked"
   keyring=/usr/share/keyrings/debian-archive-keyring.gpg
-  echo "deb [signed-by=$keyring] http://deb.debian.org/debian $SUITE main" >"$apt/sources.list"
+  # The mirror that this host itself uses, at the next release.
+  mirror=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/*.sources /etc/apt/sources.list.d/*.list 2>/dev/null |
+    grep -v '^#' | grep -oE 'https?://[^ ]+/debian/?( |$)' | head -1 | tr -d ' ')
+  [ -n "$mirror" ] || { echo "no Debian mirror in /etc/apt: the compose plugin cannot be fetched" >&2; exit 1; }
+  echo "deb [signed-by=$keyring] $mirror $SUITE main" >"$apt/sources.list"
   options=(-q -o "Dir::Etc::sourcelist=$apt/sources.list" -o Dir::Etc::sourceparts=/dev/null
            -o "Dir::State::lists=$apt/lists" -o "Dir::Cache=$apt/cache" -o APT::Sandbox::User=)
   apt-get "${options[@]}" update >/dev/null
