@@ -12,7 +12,7 @@ class ConstructionTerms(Record):
     environment_repairs: int = 3
     task_repairs: int = 5
     repeats: int = Field(default=2, ge=1)
-    seeds_in_flight: int = Field(default=2, ge=1)
+    seeds_in_flight: int = Field(default=4, ge=1)
     build_timeout_s: float = 900.0
     solve_timeout_s: float = 300.0
     grade_timeout_s: float = 300.0
@@ -26,7 +26,7 @@ class RolloutTerms(Record):
     turns: int = Field(default=40, ge=1)
     seconds: float = 900.0
     tokens: int = 400_000
-    in_flight: int = Field(default=4, ge=1)  # trials mostly wait
+    in_flight: int = Field(default=8, ge=1)  # trials mostly wait
 
 
 class SeedingTerms(Record):

@@ -78,7 +78,7 @@ def ours(client: DockerClient) -> list[str]:
 def demo(tmp_path_factory: pytest.TempPathFactory, base_image: str) -> Place:
     """The finished demo. What it printed stands in `demo.txt`."""
     place = Place(tmp_path_factory.mktemp("demo"))
-    done = place.facet("run", more={"FACET_SEEDS_IN_FLIGHT": "3"})
+    done = place.facet("run")
     (place.root / "demo.txt").write_text(done.stdout + done.stderr)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     return place
