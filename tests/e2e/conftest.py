@@ -16,6 +16,7 @@ from facet_dagster.records.call import LedgerRow
 from facet_dagster.records.seed import ScenarioSeed
 
 FACET = str(Path(sys.executable).parent / "facet")
+PROFILE = Path(__file__).with_name("profile.toml")
 ENDPOINT_SETTINGS = ("FACET_LLM_", "FACET_MODEL_", "FACET_PRICE_", "FACET_PROFILE", "FACET_BUDGET_")
 
 
@@ -32,7 +33,8 @@ class Place:
     def environment(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
         inherited = {k: v for k, v in os.environ.items() if not k.startswith(ENDPOINT_SETTINGS)}
         own = {"store": "FACET_STORE", "out": "FACET_OUT", "dagster": "FACET_DAGSTER_HOME"}
-        return {**inherited, **{name: str(self.root / part) for part, name in own.items()}, **(more or {})}
+        places = {name: str(self.root / part) for part, name in own.items()}
+        return {**inherited, **places, "FACET_PROFILE": str(PROFILE), **(more or {})}
 
     def facet(self, *arguments: str, more: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
