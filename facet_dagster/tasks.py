@@ -57,7 +57,8 @@ def _provenance(bench: Bench, rounds: Mapping[str, int], versions: Sequence[Comp
     return {
         "bundle": bench.bundle(),
         "rounds": dict(rounds),
-        "versions": len(versions),
+        # The task's own versions apart: the same bundle exported again must be the same files.
+        "versions": sum(version.component is not Component.TASK for version in versions),
         "models": sorted({row.model for row in calls}),
         "prompts": {row.station: row.prompt_hash for row in calls},
         "tokens": sum(row.prompt_tokens + row.completion_tokens for row in calls),
