@@ -18,6 +18,7 @@ from facet_dagster.records.validation import Feedback
 
 # The graders' own folders; `/app/tests`, `$ROOT/tests` and `../tests` are the task's.
 GRADERS_PLACES = re.compile(r"(?<![\w.}/-])(?:/tests|/logs/verifier)(?![\w-])")
+MAX_CHARACTERS = 14_000  # of a script
 SCRIPT_PATH = "/solution/solve.sh"
 OUTPUT = 20_000  # characters of output that the record keeps, from the end
 
@@ -57,6 +58,7 @@ async def write_script(
                     "state": show_state(environment.e0),
                     "feedback": show_feedback(feedback),
                     "previous": feedback.previous if feedback else "",
+                    "max_characters": MAX_CHARACTERS,
                 },
                 answer=Script,
                 call=CallId(station="authoring.solution", subject=seed_id, round=round),
@@ -72,6 +74,8 @@ async def write_script(
 def script_problems(script: Script) -> list[str]:
     """What can be told of a script without running it."""
     problems = []
+    if len(script.script) > MAX_CHARACTERS:
+        problems.append(f"the script has {len(script.script)} characters, more than {MAX_CHARACTERS}")
     if not script.script.startswith(("#!/bin/bash", "#!/usr/bin/env bash")):
         problems.append("the script must begin with #!/bin/bash")
     places = sorted(set(GRADERS_PLACES.findall(script.script)))

@@ -1,7 +1,7 @@
 """The verifier: test_outputs.py, written last, from (I, references, e0, e0 -> eT, S) (method 4, forward)."""
 
 from facet_dagster.authoring.look import look_into
-from facet_dagster.authoring.originals import at_tests, copy_originals
+from facet_dagster.authoring.originals import at_tests, copy_originals, describe
 from facet_dagster.authoring.solution import run_script
 from facet_dagster.authoring.static_check import test_file_problems, test_names
 from facet_dagster.ports import Container, Sandbox
@@ -16,6 +16,7 @@ from facet_dagster.records.outcome import Component, Reason, Rejected
 from facet_dagster.records.scenario import Scenario
 from facet_dagster.records.validation import Feedback
 
+MAX_CHARACTERS = 24_000  # of a test file
 EVIDENCE = 4_000  # characters of output that a rejection keeps, from the end
 
 
@@ -47,7 +48,7 @@ async def write_verifier(
     """
     spec = ContainerSpec(image=environment.image, seed=seed_id, purpose="look-verifier", limits=limits)
     async with sandbox.open(spec) as container:
-        copies = await copy_originals(container, solution.execution.diff)
+        copies = await copy_originals(container, environment.e0, solution.execution.diff)
         unstable = await _solve(container, solution, solve_timeout_s)
         if unstable:
             return unstable
@@ -59,9 +60,9 @@ async def write_verifier(
                 answer=VerifierDraft,
                 call=CallId(station="authoring.verifier", subject=seed_id, round=round),
                 component=Component.VERIFIER,
-                check=lambda draft: test_file_problems(draft.test_file, scenario.requirement_ids()),
+                check=lambda draft: _problems(draft, scenario),
                 look=look_into(container, user="root"),
-                looks=2,
+                looks=1,
                 may_refuse=feedback is not None,
             )
         )
@@ -82,8 +83,14 @@ async def with_e0_copies(
     """The same tests with the originals of a new environment or solution. Raises InfrastructureError."""
     spec = ContainerSpec(image=environment.image, seed=seed_id, purpose="originals", limits=limits)
     async with sandbox.open(spec) as container:
-        copies = await copy_originals(container, solution.execution.diff)
+        copies = await copy_originals(container, environment.e0, solution.execution.diff)
     return Verifier(test_file=test_file, e0_copies=copies, tests=test_names(test_file))
+
+
+def _problems(draft: VerifierDraft, scenario: Scenario) -> list[str]:
+    length = len(draft.test_file)
+    too_long = [f"test_file has {length} characters, more than {MAX_CHARACTERS}"] if length > MAX_CHARACTERS else []
+    return [*too_long, *test_file_problems(draft.test_file, scenario.requirement_ids())]
 
 
 async def _solve(container: Container, solution: Solution, timeout_s: float) -> Rejected | None:
@@ -108,10 +115,12 @@ def _variables(
         "requirements": show_requirements(scenario.requirements),
         "clauses": clauses,
         "solution_reference": scenario.solution_reference,
-        "state": show_state(environment.e0, 5_000),
+        "state": show_state(environment.e0, 4_000),
         "diff": show_diff(solution.execution.diff),
         "script": solution.script,
-        "originals": [copy.path for copy in copies],
+        "originals": describe(copies, environment.e0),
+        "seconds": f"{solution.execution.seconds:.1f}",
+        "max_characters": MAX_CHARACTERS,
         "feedback": show_feedback(feedback),
         "previous": feedback.previous if feedback else "",
     }

@@ -16,7 +16,7 @@ FORBIDDEN = re.compile(
 PACKAGE = re.compile(r"^[A-Za-z0-9][A-Za-z0-9.+\-_\[\]]*([=<>!~]{1,2}[A-Za-z0-9.+\-_*~:]+)?$")
 PLAIN_PATH = re.compile(r"^/[^\x00-\x1f*?\[\]{}<>\\\"'`$]+$")
 INLINE_BYTES = 256 * 1024
-PLAN_CHARACTERS = 14_000  # a plan that tries to be the files costs as much as they do, and is paid for twice
+PLAN_CHARACTERS = 12_000  # a plan that tries to be the files costs as much as they do, and is paid for twice
 EMPTY_PROBES = frozenset({"", "true", ":", "exit 0", "/bin/true"})
 
 
@@ -42,15 +42,14 @@ def materials_problems(materials: Materials, manifest: Manifest) -> list[str]:
     problems += _duplicates("generator", (generator.name for generator in materials.generators))
     problems += _package_problems(materials.apt_packages, materials.pip_packages)
     problems += _service_problems(materials.services)
-    problems += _property_problems(materials.properties)
+    problems += _probe_problems(materials.properties)
     size = sum(len(file.content.encode()) for file in materials.files)
     if size > INLINE_BYTES:
         problems.append(f"inline files hold {size} bytes, at most {INLINE_BYTES} are allowed: use a generator")
-    for kind, planned, given in (
-        ("property", {p.id for p in manifest.properties}, {p.id for p in materials.properties}),
-        ("service", {s.name for s in manifest.services}, {s.name for s in materials.services}),
-    ):
-        problems += [f"planned {kind} {name} is missing" for name in sorted(planned - given)]
+    unplanned = {p.id for p in materials.properties} - {p.id for p in manifest.properties}
+    problems += [f"property {name} is not planned" for name in sorted(unplanned)]
+    missing = {s.name for s in manifest.services} - {s.name for s in materials.services}
+    problems += [f"planned service {name} is missing" for name in sorted(missing)]
     return problems + [f"{g.name}: {p}" for g in materials.generators for p in _program_problems(g.program)]
 
 
@@ -82,11 +81,15 @@ def _service_problems(services: Iterable[Service]) -> list[str]:
     ]
 
 
-def _property_problems(properties: Iterable[ExpectedProperty]) -> list[str]:
-    properties = list(properties)
+def _property_problems(properties: list[ExpectedProperty]) -> list[str]:
+    if not properties:
+        return ["there is no expected property: say what must hold in the container"]
+    return _probe_problems(properties)
+
+
+def _probe_problems(properties: list[ExpectedProperty]) -> list[str]:
     problems = _duplicates("property", (p.id for p in properties))
-    problems += [f"probe of {p.id} checks nothing" for p in properties if p.probe.strip() in EMPTY_PROBES]
-    return problems if properties else ["there is no expected property: say what must hold in the container"]
+    return problems + [f"probe of {p.id} checks nothing" for p in properties if p.probe.strip() in EMPTY_PROBES]
 
 
 def _program_problems(program: str) -> list[str]:

@@ -88,14 +88,26 @@ class Drafter:
                 may_refuse=may_refuse,
             )
         )
-        return answer if isinstance(answer, Rejected) else Draft(manifest, answer)
+        return answer if isinstance(answer, Rejected) else Draft(manifest, _with_all_properties(answer, manifest))
 
     def _with_previous(self, draft: Draft) -> dict[str, str]:
         return {
             "scenario": show_scenario(self._scenario),
             "manifest": as_json(draft.manifest),
-            "materials": as_json(draft.materials),
+            "materials": as_json(_without_planned_properties(draft)),
         }
 
     def _call(self, prompt: str, attempt: int = 0) -> CallId:
         return CallId(station=f"environment.{prompt}", subject=self._seed_id, round=self._round, attempt=attempt)
+
+
+def _with_all_properties(materials: Materials, manifest: Manifest) -> Materials:
+    """The plan's properties, with the probes that the author of the materials sharpened."""
+    sharpened = {p.id: p for p in materials.properties}
+    return materials.model_copy(update={"properties": [sharpened.get(p.id, p) for p in manifest.properties]})
+
+
+def _without_planned_properties(draft: Draft) -> Materials:
+    """The materials as their author answers them: what stands in the plan is not repeated."""
+    changed = [p for p in draft.materials.properties if p not in draft.manifest.properties]
+    return draft.materials.model_copy(update={"properties": changed})

@@ -13,8 +13,9 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel
 
 from facet_dagster.ports import ChatModel
-from facet_dagster.prompts.library import quoted, render
+from facet_dagster.prompts.library import Rendered, quoted, render
 from facet_dagster.prompts.parse import Misfit, find_object, fit
+from facet_dagster.records.base import digest_of
 from facet_dagster.records.call import CallId, ChatRequest, Message, Role
 from facet_dagster.records.container import CommandResult
 from facet_dagster.records.outcome import Component, Reason, Rejected
@@ -23,7 +24,8 @@ A = TypeVar("A", bound=BaseModel)
 
 Look = Callable[[str], Awaitable[CommandResult]]
 COMMANDS_PER_LOOK = 8
-LOOK_OUTPUT = 6_000  # characters shown per command
+LOOK_OUTPUT = 3_000  # characters shown per command
+LOOK_TOTAL = 8_000  # characters shown of all commands of one look
 
 
 @dataclass(frozen=True)
@@ -56,12 +58,14 @@ class Asker:
     async def ask(self, question: Question[A]) -> A | Rejected:
         """The answer, or the rejection of the component. Raises what ChatModel raises."""
         rendered = render(question.prompt, question.variables)
-        messages = [Message(role="user", content=rendered.text + _contract(question))]
+        contract = _contract(question)
+        prompt_hash = digest_of(rendered.prompt_hash + contract.prompt_hash)
+        messages = [Message(role="user", content=f"{rendered.text}\n{contract.text}")]
         looks_left = question.looks if question.look else 0
         corrected = False
         turn = 0
         while True:
-            text = await self._complete(question, rendered.prompt_hash, messages, turn)
+            text = await self._complete(question, prompt_hash, messages, turn)
             turn += 1
             messages.append(Message(role="assistant", content=text))
             try:
@@ -107,13 +111,16 @@ async def _looked(look: Look, commands: Any, left: int) -> Message:
     """Run the commands that the author asked for; what they print is observed, not said."""
     if not isinstance(commands, list) or not commands or not all(isinstance(c, str) for c in commands):
         raise Misfit('"look" must be a list of shell commands (strings)')
-    shown = []
+    shown, room = [], LOOK_TOTAL
     for command in commands[:COMMANDS_PER_LOOK]:
+        if room <= 0:
+            shown.append(f"$ {command}\n[not run: the {LOOK_TOTAL} characters of this look are used up]")
+            continue
         result = await look(command)
         status = f"cut short: {result.limit}" if result.limit else f"exit {result.exit_code}"
-        shown.append(f"$ {command}\n[{status}]\n{quoted(result.output, 'output', LOOK_OUTPUT)}")
-    bound = f"At most {LOOK_OUTPUT} characters of each output are shown, its beginning and its end."
-    rest = f"You may look {left} more time(s). {bound}" if left else "Answer now."
+        shown.append(f"$ {command}\n[{status}]\n{quoted(result.output, 'output', min(LOOK_OUTPUT, room))}")
+        room -= len(result.output)
+    rest = f"You may look {left} more time(s)." if left else "Answer now."
     return Message(role="user", content="\n\n".join([*shown, rest]), observed=True)
 
 
@@ -121,15 +128,17 @@ def _correction(misfit: str) -> str:
     return f"That answer cannot be used: {misfit}\nSend the whole corrected answer as one JSON object.\n"
 
 
-def _contract(question: Question[Any]) -> str:
+def _contract(question: Question[Any]) -> Rendered:
     """How to answer, appended to every prompt in the same words."""
     variables = {
         "schema": json.dumps(_schema(question.answer), ensure_ascii=False),
         "looks": question.looks if question.look else 0,
         "commands_per_look": COMMANDS_PER_LOOK,
+        "look_output": LOOK_OUTPUT,
+        "look_total": LOOK_TOTAL,
         "may_refuse": question.may_refuse,
     }
-    return "\n" + render("shared/contract", variables).text
+    return render("shared/contract", variables)
 
 
 def _schema(kind: type[BaseModel]) -> dict[str, Any]:

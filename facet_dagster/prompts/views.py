@@ -5,7 +5,7 @@ import json
 from facet_dagster.records.authoring import FileChange, StateDiff
 from facet_dagster.records.base import Record
 from facet_dagster.records.environment import ObservedFile, ObservedState
-from facet_dagster.records.scenario import Requirement, Scenario
+from facet_dagster.records.scenario import Dimensions, Requirement, Scenario
 from facet_dagster.records.validation import Feedback
 
 
@@ -28,11 +28,17 @@ def show_requirements(requirements: tuple[Requirement, ...]) -> str:
     return "\n".join(f"{r.id}: {r.text} (seen in: {r.observable})" for r in requirements)
 
 
+def show_description(title: str, description: str, dimensions: Dimensions) -> str:
+    """C: the description under its title, with the five dimensions, which carry the formats."""
+    sides = "\n".join(f"{name.replace('_', ', ')}: {text}" for name, text in dimensions if name != "schema_version")
+    return f"{title}\n\n{description}\n\n{sides}"
+
+
 def show_scenario(scenario: Scenario) -> str:
     """Z = (C, R_S, R_I) with the requirements, as sections."""
     return "\n\n".join(
         [
-            f"## Scenario: {scenario.title}\n{scenario.description}",
+            f"## Scenario: {show_description(scenario.title, scenario.description, scenario.dimensions)}",
             f"## Solution reference\n{scenario.solution_reference}",
             f"## Instruction reference\n{scenario.instruction_reference}",
             f"## Requirements\n{show_requirements(scenario.requirements)}",

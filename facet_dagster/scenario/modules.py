@@ -43,7 +43,7 @@ async def run_modules(author: Author, seed: ScenarioSeed, skills: Sequence[Skill
     association = await _associate(author, seed, analyses, exploration)
     if isinstance(association, Rejected):
         return association
-    evolution = await _evolve(author, analyses, association)
+    evolution = await _evolve(author, association)
     if isinstance(evolution, Rejected):
         return evolution
     expansion = await _expand(author, association, evolution)
@@ -92,13 +92,12 @@ async def _associate(
     )
 
 
-async def _evolve(author: Author, analyses: Sequence[SkillAnalysis], association: Association) -> Evolution | Rejected:
+async def _evolve(author: Author, association: Association) -> Evolution | Rejected:
     return await author.ask(
         "evolution",
         Evolution,
         lambda answer: empty_fields(answer, "initial_state", "transitions", "final_state"),
         association=as_json(association, "dropped_skills"),
-        analyses=_lines([a for a in analyses if a.skill_id in association.kept_skills]),
     )
 
 

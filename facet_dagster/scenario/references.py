@@ -6,9 +6,9 @@ Belongs here: integration and both references. Whether they agree with one anoth
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
-from facet_dagster.prompts.views import as_json, show_feedback, show_requirements
+from facet_dagster.prompts.views import as_json, show_description, show_feedback, show_requirements
 from facet_dagster.records.base import Record
 from facet_dagster.records.outcome import Rejected
 from facet_dagster.records.scenario import Dimensions, Requirement, Scenario
@@ -24,7 +24,7 @@ class Integration(Record):
     """Answer: the description C with its title and five dimensions."""
 
     title: str
-    description: str = Field(description="250 to 400 words")
+    description: str
     dimensions: Dimensions
 
 
@@ -52,8 +52,8 @@ class References:
 
     @property
     def description(self) -> str:
-        """C under its title, as prompts show it."""
-        return f"{self.integration.title}\n\n{self.integration.description}"
+        """C with its five dimensions, as prompts show it."""
+        return _described(self.integration)
 
 
 async def write_references(author: Author, modules: Modules, feedback: Feedback | None) -> References | Rejected:
@@ -62,7 +62,7 @@ async def write_references(author: Author, modules: Modules, feedback: Feedback 
     integration = await _integrate(author, modules, feedback, previous)
     if isinstance(integration, Rejected):
         return integration
-    description = f"{integration.title}\n\n{integration.description}"
+    description = _described(integration)
     solution = await author.ask(
         "solution_reference",
         SolutionReference,
@@ -84,6 +84,10 @@ async def write_references(author: Author, modules: Modules, feedback: Feedback 
     return References(
         integration, solution.solution_reference, instruction.instruction_reference, tuple(instruction.requirements)
     )
+
+
+def _described(integration: Integration) -> str:
+    return show_description(integration.title, integration.description, integration.dimensions)
 
 
 async def _integrate(

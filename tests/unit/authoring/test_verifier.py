@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from facet_dagster.authoring.originals import copy_originals
+from facet_dagster.authoring.originals import copy_originals, describe
 from facet_dagster.authoring.verifier import with_e0_copies, write_verifier
 from facet_dagster.prompts.ask import Asker
 from facet_dagster.records.authoring import FileChange, Instruction, Solution, StateDiff, Verifier
 from facet_dagster.records.container import Command, CommandResult, ContainerSpec, Limits
-from facet_dagster.records.environment import Environment, ObservedFile
+from facet_dagster.records.environment import Environment, ObservedFile, ObservedState
 from facet_dagster.records.outcome import Component, Reason, Rejected
 from facet_dagster.records.scenario import Scenario
 from facet_dagster.testing.sandbox import FakeContainer, FakeSandbox
@@ -27,6 +27,10 @@ def test_r2_lines():
     assert True
 """
 IMAGE = {"facet-env:1": {"/app/in/a.csv": b"id\n\n7\n", "/app/in/b.csv": b"id\n8\n"}}
+
+
+def state(*files: ObservedFile) -> ObservedState:
+    return ObservedState(files=files, packages=(), tools={}, users=(), listening=())
 
 
 def solving(container: FakeContainer, command: Command) -> CommandResult:
@@ -59,7 +63,10 @@ async def test_a_verifier_gets_the_originals(sandbox: FakeSandbox, bundle: tuple
     verifier = await write(model, sandbox, bundle)
     assert isinstance(verifier, Verifier)
     assert verifier.tests == ("test_r1_merged", "test_r2_lines")
-    assert [(copy.path, copy.content) for copy in verifier.e0_copies] == [("/app/in/a.csv", "id\n\n7\n")]
+    assert [(copy.path, copy.content) for copy in verifier.e0_copies] == [
+        ("/app/in/a.csv", "id\n\n7\n"),
+        ("/app/in/b.csv", "id\n8\n"),
+    ]
     container = sandbox.opened[0]
     assert container.files["/tests/e0/app/in/a.csv"] == b"id\n\n7\n"
     assert container.files["/app/merged.csv"] == b"id\n7\n8\n"
@@ -100,22 +107,36 @@ async def test_the_same_tests_get_new_originals(
     sandbox: FakeSandbox, environment: Environment, solution: Solution
 ) -> None:
     verifier = await with_e0_copies("orders", TESTS, environment, solution, sandbox=sandbox, limits=Limits())
-    assert verifier.test_file == TESTS and [c.path for c in verifier.e0_copies] == ["/app/in/a.csv"]
+    assert verifier.test_file == TESTS
+    assert [c.path for c in verifier.e0_copies] == ["/app/in/a.csv", "/app/in/b.csv"]
 
 
 async def test_originals_stay_within_bounds() -> None:
     sizes = {"/app/a": 900_000, "/app/b": 900_000, "/app/c": 900_000, "/app/d": 900_000, "/app/e": 900_000}
     files = {path: b"x" * size for path, size in sizes.items()} | {"/app/huge": b"x" * 1_000_001, "/app/raw": b"\xff"}
-    changes = tuple(
-        FileChange(
-            path=path,
-            change="removed",
-            before=ObservedFile(path=path, type="file", size=len(data), mode="0644", owner="agent"),
-        )
-        for path, data in files.items()
-    )
+    seen = [
+        ObservedFile(path=path, type="file", size=len(data), mode="0644", owner="agent") for path, data in files.items()
+    ]
+    changes = tuple(FileChange(path=file.path, change="removed", before=file) for file in seen)
     sandbox = FakeSandbox(solving, {"i": files})
     async with sandbox.open(ContainerSpec(image="i", seed="s", purpose="p")) as container:
-        copies = await copy_originals(container, StateDiff(files=changes))
+        copies = await copy_originals(container, state(*seen), StateDiff(files=changes))
     assert [copy.path for copy in copies] == ["/app/a", "/app/b", "/app/c", "/app/d", "/app/raw"]
     assert copies[-1].data() == b"\xff"
+    assert describe(copies, state(*seen)).endswith("without git's own folders, /app/e, /app/huge")
+
+
+async def test_originals_of_what_the_task_edits_come_first_and_git_folders_stay_out() -> None:
+    files = {"/app/in": b"x" * 10, "/app/.git/HEAD": b"ref", "/etc/motd": b"hello", "/srv/conf": b"a=1"}
+    seen = [
+        ObservedFile(path=path, type="file", size=len(data), mode="0644", owner="agent") for path, data in files.items()
+    ]
+    edited = FileChange(path="/srv/conf", change="changed", before=seen[-1])
+    sandbox = FakeSandbox(solving, {"i": files})
+    async with sandbox.open(ContainerSpec(image="i", seed="s", purpose="p")) as container:
+        copies = await copy_originals(container, state(*seen), StateDiff(files=(edited,)))
+    assert [copy.path for copy in copies] == ["/app/in", "/srv/conf"]
+    assert (
+        describe(copies, state(*seen))
+        == "the files that stood below /app, without git's own folders; beside them /srv/conf"
+    )

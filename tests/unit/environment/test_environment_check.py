@@ -42,15 +42,14 @@ def test_duplicates_are_named(materials: Materials, manifest: Manifest) -> None:
     ]
 
 
-def test_a_planned_property_or_service_may_not_be_dropped(materials: Materials, manifest: Manifest) -> None:
+def test_a_planned_service_may_not_be_dropped_and_no_property_invented(
+    materials: Materials, manifest: Manifest
+) -> None:
     service = Service(name="web", command="python3 -m http.server 8000", health="curl -fs localhost:8000")
-    plan = manifest.model_copy(
-        update={
-            "services": [service],
-            "properties": [*manifest.properties, ExpectedProperty(id="P2", description="d", probe="test -s a.csv")],
-        }
-    )
-    assert materials_problems(materials, plan) == ["planned property P2 is missing", "planned service web is missing"]
+    plan = manifest.model_copy(update={"services": [service]})
+    invented = ExpectedProperty(id="P9", description="d", probe="test -s a.csv")
+    made = materials.model_copy(update={"properties": [*materials.properties, invented]})
+    assert materials_problems(made, plan) == ["property P9 is not planned", "planned service web is missing"]
 
 
 @pytest.mark.parametrize("probe", ["true", " exit 0 ", ""])

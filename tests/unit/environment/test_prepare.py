@@ -136,12 +136,24 @@ async def test_after_the_last_repair_it_is_rejected(
     assert machine.sandbox.images == {}
 
 
-async def test_a_repair_may_not_drop_a_property(start: Start, scenario: Scenario, materials: Materials) -> None:
+async def test_a_repair_cannot_drop_a_property(
+    start: Start, scenario: Scenario, manifest: Manifest, materials: Materials
+) -> None:
     without = materials.model_copy(update={"properties": []}).model_dump()
-    machine = start(builds=[BuildFault.FAILED], repair=[without, without])
-    rejected = await machine.prepare(scenario)
-    assert isinstance(rejected, Rejected) and rejected.reason is Reason.ANSWER_UNUSABLE
-    assert "planned property P1 is missing" in rejected.evidence
+    machine = start(builds=[BuildFault.FAILED], repair=[without])
+    environment = await machine.prepare(scenario)
+    assert isinstance(environment, Environment) and environment.materials.properties == manifest.properties
+
+
+async def test_a_sharpened_probe_takes_the_place_of_the_planned_one(
+    start: Start, scenario: Scenario, manifest: Manifest, materials: Materials
+) -> None:
+    sharper = manifest.properties[0].model_copy(update={"probe": "grep -q 7 /app/in/b.csv"})
+    answer = materials.model_copy(update={"properties": [sharper]}).model_dump()
+    machine = start(builds=[BuildFault.FAILED], repair=[answer])
+    environment = await machine.prepare(scenario)
+    assert isinstance(environment, Environment)
+    assert environment.materials.properties == [sharper, *manifest.properties[1:]]
 
 
 async def test_feedback_revises_the_previous_materials(

@@ -60,8 +60,23 @@ async def test_an_answer_that_fits_takes_one_call() -> None:
     assert await ask(model) == Plan(title="t", steps=["a"])
     (request,) = model.requests
     assert request.call == CallId(station="test.plan", subject="seed-1", round=2, attempt=1, turn=0)
-    assert (request.role, request.prompt_hash) == (Role.JUDGE, "hash-of-plan")
+    assert request.role is Role.JUDGE
     assert request.messages[0].content.startswith("Make a plan.")
+
+
+async def test_a_changed_contract_is_a_changed_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
+    before, after = scripted(GOOD), scripted(GOOD)
+    await ask(before)
+    known = asking.render
+    monkeypatch.setattr(
+        asking,
+        "render",
+        lambda name, variables: (
+            Rendered("Answer in verse.\n", "verse") if name == "shared/contract" else known(name, variables)
+        ),
+    )
+    await ask(after)
+    assert before.requests[0].prompt_hash != after.requests[0].prompt_hash
 
 
 async def test_the_schema_is_told_and_sent_without_bookkeeping() -> None:
@@ -172,10 +187,17 @@ async def test_commands_of_a_look_and_what_they_print_are_bounded() -> None:
     flood = CommandResult(exit_code=-1, output="x" * 100_000, seconds=20.0, limit="time")
     model, shell = scripted({"look": ["yes"] * 50}, GOOD), Shell(flood)
     await ask(model, look=shell)
-    assert len(shell.commands) == asking.COMMANDS_PER_LOOK
+    assert len(shell.commands) == 1
     shown = model.requests[1].messages[-1].content
-    assert "[cut short: time]" in shown
-    assert len(shown) < asking.COMMANDS_PER_LOOK * (asking.LOOK_OUTPUT + 200)
+    assert "[cut short: time]" in shown and "[not run: " in shown
+    assert shown.count("$ yes") == asking.COMMANDS_PER_LOOK
+    assert len(shown) < asking.LOOK_TOTAL + asking.COMMANDS_PER_LOOK * 200
+
+
+async def test_short_outputs_leave_room_for_every_command() -> None:
+    model, shell = scripted({"look": ["ls"] * 50}, GOOD), Shell(CommandResult(exit_code=0, output="a", seconds=0.1))
+    await ask(model, look=shell)
+    assert len(shell.commands) == asking.COMMANDS_PER_LOOK
 
 
 async def test_a_look_without_a_container_is_a_misfit() -> None:

@@ -122,7 +122,7 @@ async def test_each_prompt_shows_what_it_needs_and_no_skill_after_the_analysis()
     assert shown["analysis"].count("</skill>") == 2  # one end per frame: a skill cannot close its own
     assert all("BODY-" not in text for name, text in shown.items() if name != "analysis")
     assert "SETTING-TWO" in shown["association"] and "can-sql-b" in shown["association"]
-    assert "can-csv-a" in shown["evolution"] and "can-sql-b" not in shown["evolution"]
+    assert "CHOSEN" in shown["evolution"] and "can-sql-b" not in shown["evolution"]
     assert all(word in shown["integration"] for word in ("CHOSEN", "STEP", "FORMAT"))
     assert all(word in shown["consistency"] for word in ("THE-TASK", "THE-WORKFLOW", "THE-WISH", "R4:"))
     assert all("no root, no sudo" in text for name, text in shown.items() if name != "analysis")
