@@ -4,7 +4,9 @@ VENV := .venv
 FACET := $(VENV)/bin/facet
 MARK := $(VENV)/.installed
 
-.PHONY: demo test lint unit ui install clean test-harbor test-weak-model
+REAL := docker or e2e
+
+.PHONY: demo test lint unit real ui install clean test-harbor test-weak-model
 
 demo: install  ## skills in, verified tasks, trajectories and an SFT set out (recorded model)
 	@$(FACET) doctor --fix
@@ -15,8 +17,7 @@ ui: install  ## Dagster on the same instance, http://127.0.0.1:3000
 
 test: install  ## everything that CI runs
 	@$(FACET) doctor --fix
-	@$(MAKE) --no-print-directory lint
-	@$(VENV)/bin/pytest
+	@$(MAKE) --no-print-directory -j2 --output-sync=line unit real  # what runs in containers mostly waits
 
 lint: install
 	@$(VENV)/bin/ruff check .
@@ -24,8 +25,11 @@ lint: install
 	@$(VENV)/bin/mypy
 	@$(VENV)/bin/lint-imports
 
-unit: install  ## seconds, no Docker
-	@$(VENV)/bin/pytest tests/unit tests/contract tests/dagster -m "not docker and not harbor and not weak_model"
+unit: lint  ## a minute or two, no Docker
+	@$(VENV)/bin/pytest -m "not ($(REAL) or harbor or weak_model)"
+
+real: install  ## in real containers, the whole line included
+	@$(VENV)/bin/pytest -m "($(REAL)) and not (harbor or weak_model)"
 
 test-harbor: install  ## Harbor itself scores the exported demo tasks (installs Harbor in its own environment)
 	@$(VENV)/bin/pytest -m harbor tests/harbor

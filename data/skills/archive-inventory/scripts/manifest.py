@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 def tar_rows(path):
     with tarfile.open(path) as archive:
         for member in archive:
-            kind = "file" if member.isfile() else "folder" if member.isdir() else "link" if member.issym() else "other"
+            kind = "file" if member.isfile() else "folder" if member.isdir() else "link" if member.issym() or member.islnk() else "other"
             stream = archive.extractfile(member) if member.isfile() else None
-            digest = hashlib.sha256(stream.read()).hexdigest() if stream else ""
+            digest = hashlib.file_digest(stream, "sha256").hexdigest() if stream else ""
             moment = datetime.fromtimestamp(member.mtime, UTC).isoformat(timespec="seconds")
             yield member.name, member.size, moment, kind, digest
 
@@ -23,13 +23,14 @@ def zip_rows(path):
     with zipfile.ZipFile(path) as archive:
         for member in archive.infolist():
             kind = "folder" if member.is_dir() else "file"
-            digest = "" if member.is_dir() else hashlib.sha256(archive.read(member)).hexdigest()
+            with archive.open(member) as stream:
+                digest = "" if member.is_dir() else hashlib.file_digest(stream, "sha256").hexdigest()
             yield member.filename, member.file_size, datetime(*member.date_time).isoformat(), kind, digest
 
 
 if __name__ == "__main__":
     source = sys.argv[1]
-    rows = zip_rows(source) if zipfile.is_zipfile(source) else tar_rows(source)
+    rows = tar_rows(source) if tarfile.is_tarfile(source) else zip_rows(source)
     out = csv.writer(sys.stdout, lineterminator="\n")
     out.writerow(["path", "size", "mtime", "type", "sha256"])
     out.writerows(sorted(rows))
