@@ -115,7 +115,7 @@ class _Walk:
         self.round += 1
         for component in [c for c in Component if c in selection]:
             if component is Component.VALIDATION:
-                failure = await self._validate(Origin.BY_HAND)
+                failure = await self._execute_stale() or await self._validate(Origin.BY_HAND)
             elif component is Component.TASK:
                 failure = failure or self._failure_on_record()
                 if failure is None:
@@ -163,6 +163,16 @@ class _Walk:
                 return failure
         report = self._current_report()
         return _failed(report) if report is not None else await self._validate(Origin.AUTHORED)
+
+    async def _execute_stale(self) -> Rejected | None:
+        """Downstream of what a person changed: executed again, not rewritten."""
+        for component in (Component.SOLUTION, Component.VERIFIER):
+            if component in self.latest and self._stale(component):
+                again = partial(self.bench.execute_again, component)
+                failure = await self._record(component, Origin.REEXECUTED, again)
+                if failure is not None:
+                    return failure
+        return None
 
     async def _repair(self, failure: Failure) -> Failure | None:
         """One round: diagnose, rewrite one component, bring the rest up to date, validate."""
@@ -238,7 +248,8 @@ class _Walk:
                 "body": body,
             }
         )
-        workshop.store.put(version)
+        if not workshop.store.put(version):
+            raise InfrastructureError(f"another run is at work on {seed}: what it made stands; try again when it ended")
         self._take(version)
         self.watcher.finished(version)
         return version.rejected

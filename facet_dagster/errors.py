@@ -1,31 +1,29 @@
 """Trouble: exceptions that say whose fault it was and whether trying again can help.
 
     FacetError
-    ├── SettingsError        the user: a setting, an argument, a folder (permanent)
+    ├── SettingsError        the user: a setting, an argument, a folder
     │   └── StoreTooNew      the store was written by a newer version
     ├── ModelError           the model's endpoint
-    │   ├── ModelRefused     it will not answer: key, name, request (permanent)
+    │   ├── ModelRefused     it will not answer: key, name, request
     │   ├── ModelUnavailable it did not answer after all retries
-    │   └── NoRecording      the recorded model has no such answer (permanent)
+    │   └── NoRecording      the recorded model has no such answer
     ├── InfrastructureError  daemon, disk, host: never a verdict about a task
     │   └── EngineUnavailable  no container engine can be reached
-    └── BudgetSpent          the run's tokens or money are used up (permanent)
+    └── BudgetSpent          the run's tokens or money are used up
 
 A rejection is not trouble: see records/outcome.py. Messages are one line and say what to do.
 """
 
 
 class FacetError(Exception):
-    """Base of all trouble. `permanent` means that the same call again cannot succeed."""
+    """Base of all trouble."""
 
-    permanent = False
     exit_code = 1
 
 
 class SettingsError(FacetError, ValueError):
     """Something the user gave is wrong; the message says what and what to write instead."""
 
-    permanent = True
     exit_code = 2
 
 
@@ -42,8 +40,6 @@ class ModelError(FacetError):
 class ModelRefused(ModelError):
     """The endpoint refuses: wrong key, unknown model, malformed request."""
 
-    permanent = True
-
 
 class ModelUnavailable(ModelError, ConnectionError):
     """The endpoint did not answer within the retries allowed."""
@@ -51,8 +47,6 @@ class ModelUnavailable(ModelError, ConnectionError):
 
 class NoRecording(ModelError, LookupError):
     """The recorded model holds no answer for this call."""
-
-    permanent = True
 
 
 class InfrastructureError(FacetError):
@@ -68,5 +62,4 @@ class EngineUnavailable(InfrastructureError, ConnectionError):
 class BudgetSpent(FacetError):
     """The budget of the run is used up; what was made is kept."""
 
-    permanent = True
     exit_code = 5

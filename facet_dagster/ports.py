@@ -77,7 +77,9 @@ class ImageBuilder(Protocol):
 class Store(Protocol):
     """Durable records and content-addressed blobs. A put is on disk when it returns."""
 
-    def put(self, record: StoredRecord) -> None: ...
+    def put(self, record: StoredRecord) -> bool:
+        """Keep a record. An address that is taken keeps what it has: False, and nothing was written."""
+        ...
 
     def get(self, kind: type[R], group: str, key: str) -> R | None: ...
 

@@ -52,11 +52,11 @@ class ParquetStore:
         """Where the store is, for readers of its files."""
         return self._files
 
-    def put(self, record: StoredRecord) -> None:
-        """Keep a record; on disk when this returns. An address that is taken keeps what it has."""
+    def put(self, record: StoredRecord) -> bool:
+        """Keep a record; on disk when this returns. False where the address is taken and keeps what it has."""
         with self._lock:
             self._mark()
-            self._table(record.table).put(record)
+            return self._table(record.table).put(record)
 
     def get(self, kind: type[R], group: str, key: str) -> R | None:
         """The record at an address."""

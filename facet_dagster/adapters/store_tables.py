@@ -38,15 +38,14 @@ class Table:
         self._seen: set[str] = set()
         self._kept: OrderedDict[str, pq.ParquetFile] = OrderedDict()
 
-    def put(self, record: StoredRecord) -> None:
-        """Write one row, unless its address is taken."""
+    def put(self, record: StoredRecord) -> bool:
+        """Write one row; False where its address is taken, if only by a moment."""
         address = (record.group, record.key)
         path = self._single(address)
         if self._files.exists(path):
-            return
+            return False
         self._refresh()
-        if address not in self._index:
-            self._files.write(path, parquet_bytes(table_of([record])))
+        return address not in self._index and self._files.write(path, parquet_bytes(table_of([record])))
 
     def get(self, kind: type[R], group: str, key: str) -> R | None:
         """One row: one file is opened, or one row group of a compacted file."""

@@ -19,6 +19,7 @@ from facet_dagster.adapters.parquet_store import ParquetStore
 from facet_dagster.cli import doctor as doctoring
 from facet_dagster.cli.show import seed_table, show_seed
 from facet_dagster.errors import FacetError, InfrastructureError, SettingsError
+from facet_dagster.records.outcome import Component
 from facet_dagster.settings import Settings, load
 
 app = typer.Typer(
@@ -69,6 +70,14 @@ def run(
     if skills is not None:
         settings = settings.model_copy(update={"skills": skills})
     run_line(settings, _console(), seeds=seed, record=record)
+
+
+@app.command()
+def rerun(seed: str, component: Component, profile: Profile = None) -> None:
+    """Write one component of one seed again; execute and validate what depends on it."""
+    from facet_dagster.cli.rerun import rerun as rerun_component
+
+    rerun_component(_settings(profile), _console(), seed, component)
 
 
 @app.command()

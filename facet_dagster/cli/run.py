@@ -40,7 +40,7 @@ def run_line(settings: Settings, console: Console, *, seeds: Sequence[str] | Non
     if not seeds and not settings.skills.is_dir():
         raise SettingsError(f"no folder of skills at {settings.skills}: set FACET_SKILLS or --skills")
     began = time.monotonic()
-    run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:6]}"
+    run_id = new_run_id()
     with (
         LiveProgress(console) as progress,
         line.open_instance(settings.dagster_home) as instance,
@@ -54,25 +54,36 @@ def run_line(settings: Settings, console: Console, *, seeds: Sequence[str] | Non
                 progress.heading(title)
                 # Only this store's seeds: the instance may know partitions of another store, too.
                 chosen = seeds or [seed.seed_id for seed in find_seeds(workshop)]
-                unfinished = _materialise(names, instance, settings, workshop, progress, chosen)
+                unfinished = materialise(names, instance, settings, workshop, progress, chosen)
                 if names == line.ROLLOUTS:
                     open_rollouts = unfinished
         finally:
             if record is not None:
                 count = export_recordings(workshop.store, record)
                 progress.note(f"{count} completions recorded in {record}")
-        pending = _pending(workshop, run_id)
     _summary(settings, console, workshop, time.monotonic() - began)
+    raise_for_pending(workshop, run_id)
+    if open_rollouts:
+        raise InfrastructureError(f"rollouts met trouble; the same command goes on with them: {open_rollouts}")
+
+
+def new_run_id() -> str:
+    """Sorts by time, and is not given twice."""
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:6]}"
+
+
+def raise_for_pending(workshop: Workshop, run_id: str) -> None:
+    """Raise RunFailed with the first trouble, if a seed of this run ended without a verdict."""
+    rows = workshop.store.rows(SeedOutcome)
+    pending = [row for row in rows if row.run_id == run_id and row.status is Status.PENDING]
     if pending:
         first = pending[0]
         kind = first.evidence.partition(":")[0]
         raise RunFailed(
             f"{len(pending)} seed(s) met trouble and are pending; the same command goes on with them. "
-            f"{first.seed}: {first.evidence.splitlines()[0]}",
+            f"{first.seed}: {(first.evidence.splitlines() or ['no evidence'])[0]}",
             getattr(errors, kind, InfrastructureError).exit_code,
         )
-    if open_rollouts:
-        raise InfrastructureError(f"rollouts met trouble; the same command goes on with them: {open_rollouts}")
 
 
 def _stages(seeds: Sequence[str] | None) -> list[tuple[str, tuple[str, ...]]]:
@@ -86,7 +97,7 @@ def _stages(seeds: Sequence[str] | None) -> list[tuple[str, tuple[str, ...]]]:
     ]
 
 
-def _materialise(
+def materialise(
     names: tuple[str, ...],
     instance: line.Instance,
     settings: Settings,
@@ -105,11 +116,6 @@ def _materialise(
     if result.trouble is not None:
         raise RunFailed(result.trouble.message, result.trouble.exit_code)
     return result.failures[0].message if result.failures else ""
-
-
-def _pending(workshop: Workshop, run_id: str) -> list[SeedOutcome]:
-    rows = workshop.store.rows(SeedOutcome)
-    return [row for row in rows if row.run_id == run_id and row.status is Status.PENDING]
 
 
 def _summary(settings: Settings, console: Console, workshop: Workshop, seconds: float) -> None:

@@ -23,7 +23,7 @@ def show_seed(store: Store, seed_id: str, console: Console) -> None:
     versions = store.rows(ComponentVersion, seed_id)
     console.print(f"[bold]{escape(seed.title)}[/]  ({seed.seed_id})\nskills: {', '.join(seed.skill_ids)}")
     console.print(f"{seed.rationale}\n", markup=False, highlight=False)
-    console.print(_history(versions))
+    console.print(history_table(versions))
     for version in versions:
         if version.diagnosis is not None:
             cited = f"{version.diagnosis.reason.value} ({version.diagnosis.decided_by})"
@@ -57,7 +57,8 @@ def seed_table(store: Store) -> Table:
     return table
 
 
-def _history(versions: list[ComponentVersion]) -> Table:
+def history_table(versions: list[ComponentVersion]) -> Table:
+    """One line per version: what it is, where it came from, how it ended, what it cost."""
     table = Table("#", "round", "component", "origin", "result", "seconds", "tokens", "usd", box=None)
     for version in versions:
         rejected = version.rejected

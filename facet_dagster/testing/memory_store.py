@@ -15,9 +15,13 @@ class MemoryStore:
         self._rows: dict[str, dict[tuple[str, str], str]] = {}
         self._blobs: dict[str, bytes] = {}
 
-    def put(self, record: StoredRecord) -> None:
-        """Keep a record; an address that is taken keeps what it has."""
-        self._rows.setdefault(record.table, {}).setdefault((record.group, record.key), record.model_dump_json())
+    def put(self, record: StoredRecord) -> bool:
+        """Keep a record; False where the address is taken and keeps what it has."""
+        rows, address = self._rows.setdefault(record.table, {}), (record.group, record.key)
+        if address in rows:
+            return False
+        rows[address] = record.model_dump_json()
+        return True
 
     def get(self, kind: type[R], group: str, key: str) -> R | None:
         """The record at an address."""

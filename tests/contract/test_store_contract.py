@@ -61,8 +61,8 @@ def test_what_was_never_put_is_none(made: tuple[Store, Settle]) -> None:
 
 def test_the_first_put_of_a_key_stays(made: tuple[Store, Settle]) -> None:
     store, settle = made
-    store.put(seed(title="first"))
-    settle(store).put(seed(title="second"))
+    assert store.put(seed(title="first"))
+    assert not settle(store).put(seed(title="second"))
     assert [s.title for s in settle(store).rows(ScenarioSeed)] == ["first"]
 
 

@@ -169,3 +169,13 @@ def test_seeds_and_show_tell_where_a_seed_stands(run: Run, tmp_path: Path, capsy
 def test_the_funnel_of_an_empty_store(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("yields") == 0
     assert "seeds" in capsys.readouterr().out
+
+
+def test_rerun_of_an_unknown_seed_is_one_line(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("rerun", "nowhere", "verifier") == 2
+    assert "unknown seed 'nowhere'" in one_line(capsys)
+
+
+def test_rerun_of_an_unknown_component_names_those_there_are(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("rerun", "nowhere", "verifyer") == 2
+    assert "'verifier'" in capsys.readouterr().err

@@ -125,10 +125,10 @@ async def test_a_walk_killed_after_the_call_pays_for_nothing_twice(world, monkey
     workshop = world.workshop(w.good_script())
     put = world.store.put
 
-    def dies(record: object) -> None:
+    def dies(record: object) -> bool:
         if isinstance(record, ComponentVersion) and record.component is Component.SOLUTION:
             raise KeyboardInterrupt
-        put(record)
+        return put(record)
 
     monkeypatch.setattr(world.store, "put", dies)
     with pytest.raises(KeyboardInterrupt):
@@ -145,6 +145,41 @@ async def test_by_hand_makes_only_what_is_selected(world) -> None:
     script = {"authoring.instruction": [{**w.INSTRUCTION, "text": f"{w.TEXT} Thank you."}]}
     _, seen = await walk(world.workshop(script, run_id="run-2"), frozenset({Component.INSTRUCTION}))
     assert seen.steps() == [("instruction", 1, "by-hand")]
+
+
+async def test_by_hand_what_stands_downstream_is_executed_again_and_not_rewritten(world) -> None:
+    await walk(world.workshop(w.good_script()))
+    other = {"authoring.solution": [w.solution(("/app/out.txt", "ab"), note="# other")]}
+    selection = frozenset({Component.SOLUTION, Component.VALIDATION, Component.TASK})
+    outcome, seen = await walk(world.workshop(other, run_id="run-2"), selection)
+    assert outcome.status is Status.ACCEPTED
+    assert seen.steps() == [
+        ("solution", 1, "by-hand"),
+        ("verifier", 1, "re-executed"),
+        ("validation", 1, "by-hand"),
+        ("task", 1, "authored"),
+    ]
+
+
+async def test_two_runs_on_one_seed_do_not_mix(world) -> None:
+    """The version of the run that came second is refused, not silently dropped."""
+    first = world.workshop(w.good_script())
+    put = world.store.put
+    ahead = []
+
+    def overtaken(record) -> bool:
+        if isinstance(record, ComponentVersion) and record.component is Component.SOLUTION and not ahead:
+            ahead.append(record)
+            put(record.model_copy(update={"run_id": "run-2"}))
+        return put(record)
+
+    world.store.put = overtaken
+    outcome, _ = await walk(first)
+    world.store.put = put
+    assert outcome.status is Status.PENDING and "another run is at work on" in outcome.evidence
+    rest = {"authoring.verifier": [w.verifier(("/app/out.txt", "ab"))]}
+    outcome, seen = await walk(world.workshop(rest, run_id="run-3"))
+    assert outcome.status is Status.ACCEPTED and seen.steps()[0] == ("verifier", 0, "authored")
 
 
 async def test_validation_by_hand_asks_no_model(world) -> None:

@@ -12,7 +12,15 @@ from datetime import UTC, datetime
 def tar_rows(path):
     with tarfile.open(path) as archive:
         for member in archive:
-            kind = "file" if member.isfile() else "folder" if member.isdir() else "link" if member.issym() or member.islnk() else "other"
+            kind = (
+                "file"
+                if member.isfile()
+                else "folder"
+                if member.isdir()
+                else "link"
+                if member.issym() or member.islnk()
+                else "other"
+            )
             stream = archive.extractfile(member) if member.isfile() else None
             digest = hashlib.file_digest(stream, "sha256").hexdigest() if stream else ""
             moment = datetime.fromtimestamp(member.mtime, UTC).isoformat(timespec="seconds")
