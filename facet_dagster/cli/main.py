@@ -139,12 +139,11 @@ def guarded(command: Callable[[], None]) -> int:
             f"[red]{_kind(error)}:[/] {escape(_printable(str(error)))}", highlight=False
         )
         return error.exit_code
-    except BrokenPipeError:
-        return 0  # whoever read the output has had enough
     except OSError as error:
         print(f"trouble: {error}", file=sys.stderr)
         return InfrastructureError.exit_code
     except KeyboardInterrupt:
+        print("interrupted: the same command goes on where this one stopped", file=sys.stderr)
         return 130
     return 0
 

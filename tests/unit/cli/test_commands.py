@@ -179,3 +179,11 @@ def test_rerun_of_an_unknown_seed_is_one_line(run: Run, capsys: pytest.CaptureFi
 def test_rerun_of_an_unknown_component_names_those_there_are(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("rerun", "nowhere", "verifyer") == 2
     assert "'verifier'" in capsys.readouterr().err
+
+
+def test_an_interrupted_command_says_how_to_go_on(capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    assert guarded(interrupted) == 130
+    assert "the same command goes on" in one_line(capsys)
