@@ -34,11 +34,16 @@ class GradeReport(Record):
 
 
 class Gate(StrEnum):
-    """Gates of the quality page that are run here."""
+    """Gates of the quality page."""
 
+    STATIC = "G0-static"
     BUILD = "G1-build"
     NOOP = "G2-noop"
     ORACLE = "G3-oracle"
+    CONTROLS = "G4-controls"
+    TAMPERING = "G5-tampering"
+    CONTRACT = "G6-contract"
+    ALTERNATIVE = "G7-alternative"
 
 
 class GateResult(Record):
