@@ -1,4 +1,4 @@
-"""What is put to the gates: a task as an image and files, wherever it comes from (a bundle of ours, a Harbor directory).
+"""What is put to the gates: a task as an image and files, wherever it comes from (our bundles, Harbor directories).
 
 Only the description belongs here; nothing is run.
 """
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from facet_dagster.records.authoring import StateDiff
 from facet_dagster.records.container import AGENT_USER, WORKDIR, FileEntry, Limits
-from facet_dagster.records.environment import ObservedState, ProbeResult
+from facet_dagster.records.environment import ObservedState, Probe
 from facet_dagster.records.scenario import Requirement
 
 
@@ -41,6 +41,6 @@ class Candidate:
     user: str = AGENT_USER  # who runs the solution and the cheats
     workdir: str = WORKDIR
     contract: Contract | None = None
-    probes: tuple[ProbeResult, ...] = ()
+    probes: tuple[Probe, ...] = ()  # what must hold in a fresh container
     e0: ObservedState | None = None
     diff: StateDiff | None = None
