@@ -31,6 +31,7 @@ from facet_dagster.repair.feedback import feedback_for
 from facet_dagster.repair.guard import refuse
 from facet_dagster.repair.route import route
 from facet_dagster.tasks import export_accepted
+from facet_dagster.validation.validate import GATES_VERSION
 from facet_dagster.workshop import CODE_VERSION, Workshop
 
 Failure = ValidationReport | Rejected
@@ -95,7 +96,12 @@ class _Walk:
     async def to_the_end(self) -> SeedOutcome:
         """First pass, then repair rounds until the bundle is accepted or the rounds are used up."""
         ended = self._last_outcome()
-        if ended is not None and ended.status is not Status.PENDING and ended.sequence == len(self.versions) - 1:
+        if (
+            ended is not None
+            and ended.status is not Status.PENDING
+            and ended.sequence == len(self.versions) - 1
+            and not self._judged_by_other_gates()
+        ):
             return ended
         failure = await self._advance()
         while failure is not None:
@@ -125,7 +131,7 @@ class _Walk:
             if failure is not None:
                 # Not the end of the seed: a walk (`facet run`) may still repair it.
                 return self._rejected(failure, None).model_copy(update={"status": Status.PENDING})
-        return self.outcome(Status.ACCEPTED if self._task_stands() else Status.PENDING, evidence="made by hand")
+        return self.outcome(Status.ACCEPTED if self.bench.task_stands() else Status.PENDING, evidence="made by hand")
 
     def outcome(
         self,
@@ -212,7 +218,7 @@ class _Walk:
         return _failed(report)
 
     async def _accept(self) -> None:
-        if self._task_stands():
+        if self.bench.task_stands():
             return
         rounds = {c.value: v.round for c, v in self.latest.items() if c is not Component.TASK}
 
@@ -269,15 +275,15 @@ class _Walk:
     def _stale(self, component: Component) -> bool:
         return self.latest[component].inputs != self.bench.inputs(component)
 
-    def _task_stands(self) -> bool:
-        """Whether the exported task is made of the components as they are now."""
-        task = self.bench.bodies.get(Component.TASK)
-        return isinstance(task, Task) and task.bundle == self.bench.bundle()
+    def _judged_by_other_gates(self) -> bool:
+        report = self.bench.bodies.get(Component.VALIDATION)
+        return isinstance(report, ValidationReport) and report.gates_version != GATES_VERSION
 
     def _current_report(self) -> ValidationReport | None:
-        """The report on the bundle as it stands; none where it was never validated, or without a verdict."""
+        """The report on the bundle as it stands; none where it was never validated, was validated by other gates
+        than there are now, or got no verdict."""
         version = self.latest.get(Component.VALIDATION)
-        if version is None or self._stale(Component.VALIDATION):
+        if version is None or self._stale(Component.VALIDATION) or self._judged_by_other_gates():
             return None
         report = self.bench.body(ValidationReport, Component.VALIDATION)
         return report if report.verdict is not None else None

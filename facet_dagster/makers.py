@@ -11,12 +11,16 @@ from typing import TypeVar
 from facet_dagster.authoring.instruction import write_instruction
 from facet_dagster.authoring.solution import Script, execute, write_script
 from facet_dagster.authoring.verifier import with_e0_copies, write_verifier
+from facet_dagster.environment.dockerfile import build_context
 from facet_dagster.environment.observe import difference, observe
 from facet_dagster.environment.prepare import prepare
+from facet_dagster.environment.probe import probes_of
 from facet_dagster.environment.rebuild import rebuild
 from facet_dagster.errors import InfrastructureError, SettingsError
 from facet_dagster.records.authoring import Instruction, Solution, Verifier
 from facet_dagster.records.base import Record, digest_of
+from facet_dagster.records.bundle import Task
+from facet_dagster.records.container import FileEntry
 from facet_dagster.records.environment import Environment
 from facet_dagster.records.outcome import Component, Rejected
 from facet_dagster.records.scenario import Scenario
@@ -24,6 +28,9 @@ from facet_dagster.records.seed import ScenarioSeed
 from facet_dagster.records.skill import Skill
 from facet_dagster.records.validation import Feedback, ValidationReport
 from facet_dagster.scenario.reconstruct import reconstruct
+from facet_dagster.validation.candidate import Candidate, Contract
+from facet_dagster.validation.gates.oracle import SOLVE
+from facet_dagster.validation.kit import contents_of_tests
 from facet_dagster.validation.validate import validate
 from facet_dagster.workshop import Workshop
 
@@ -41,14 +48,12 @@ INPUTS: dict[Component, tuple[Component, ...]] = {
     Component.INSTRUCTION: (Component.SCENARIO, Component.ENVIRONMENT),
     Component.SOLUTION: (Component.SCENARIO, Component.ENVIRONMENT, Component.INSTRUCTION),
     Component.VERIFIER: (Component.ENVIRONMENT, Component.INSTRUCTION, Component.SOLUTION),
-    Component.VALIDATION: (
-        Component.ENVIRONMENT,
-        Component.INSTRUCTION,
-        Component.SOLUTION,
-        Component.VERIFIER,
-    ),
+    Component.VALIDATION: WRITTEN,  # of the scenario only its requirements
     Component.TASK: (*WRITTEN, Component.VALIDATION),
 }
+
+# What the task itself consists of.
+BUNDLED = (Component.ENVIRONMENT, Component.INSTRUCTION, Component.SOLUTION, Component.VERIFIER)
 
 R = TypeVar("R", bound=Record)
 
@@ -76,9 +81,16 @@ class Bench:
         return {c.value: self.bodies[c].digest() for c in INPUTS[component] if c in self.bodies}
 
     def bundle(self) -> str:
-        """Digest over the parts that a validation is bound to."""
-        parts = [self.bodies[c].digest() for c in INPUTS[Component.VALIDATION]]
+        """Digest over the parts that make the task."""
+        parts = [self.bodies[c].digest() for c in BUNDLED]
         return digest_of("\n".join(parts))
+
+    def task_stands(self) -> bool:
+        """Whether the exported task is made of the components as they are now, and no newer gates refused them."""
+        task, report = self.bodies.get(Component.TASK), self.bodies.get(Component.VALIDATION)
+        if not isinstance(task, Task) or task.bundle != self.bundle():
+            return False
+        return not (isinstance(report, ValidationReport) and report.bundle == task.bundle and report.verdict is False)
 
     async def make(self, component: Component, round: int = 0, feedback: Feedback | None = None) -> Record:
         """Write a component (anew): its body, or its rejection."""
@@ -113,16 +125,34 @@ class Bench:
         await self.ensure_image()
         terms = self.workshop.construction
         return await validate(
-            self.seed.seed_id,
-            self.environment,
-            self.solution,
-            self.body(Verifier, Component.VERIFIER),
+            self.candidate(),
             bundle=self.bundle(),
             sandbox=self.workshop.sandbox,
-            limits=terms.limits,
             repeats=terms.repeats,
+            controls_max=terms.controls,
+            observe=observe,
+            difference=difference,
+        )
+
+    def candidate(self) -> Candidate:
+        """The bundle as it stands, as the gates see it."""
+        terms, environment = self.workshop.construction, self.environment
+        verifier = self.body(Verifier, Component.VERIFIER)
+        return Candidate(
+            name=self.seed.seed_id,
+            image=environment.image,
+            dockerfile=environment.dockerfile,
+            context=build_context(environment.materials),
+            instruction=self.instruction.text,
+            solution=(FileEntry(path=SOLVE, content=self.solution.script, mode=0o755),),
+            tests=contents_of_tests(verifier),
+            limits=terms.limits,
             solve_timeout_s=terms.solve_timeout_s,
             grade_timeout_s=terms.grade_timeout_s,
+            contract=Contract(self.scenario.requirements, self.instruction.clauses, verifier.requirement_table()),
+            probes=probes_of(environment.manifest, environment.materials),
+            e0=environment.e0,
+            diff=self.solution.execution.diff,
         )
 
     async def ensure_image(self) -> None:

@@ -24,6 +24,7 @@ from facet_dagster.seeds.pipeline import SeedResult, make_seeds
 from facet_dagster.skills.ingest import Ingest
 from facet_dagster.tasks import accepted_bench
 from facet_dagster.validation.grade import grade
+from facet_dagster.validation.kit import contents_of_tests
 from facet_dagster.workshop import Workshop
 
 
@@ -109,8 +110,8 @@ async def _attempt(bench: Bench, task: Task, attempt: int) -> Trial:
     terms = workshop.construction
     grade_image = partial(
         grade,
-        seed_id=seed_id,
-        verifier=bench.body(Verifier, Component.VERIFIER),
+        name=seed_id,
+        tests=contents_of_tests(bench.body(Verifier, Component.VERIFIER)),
         sandbox=workshop.sandbox,
         limits=terms.limits,
         timeout_s=terms.grade_timeout_s,

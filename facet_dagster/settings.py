@@ -92,6 +92,7 @@ _VARIABLES: dict[str, tuple[str, ...]] = {
     "FACET_SEEDS_IN_FLIGHT": ("construction", "seeds_in_flight"),
     "FACET_MAX_SEEDS": ("seeding", "max_seeds"),
     "FACET_REPEATS": ("construction", "repeats"),
+    "FACET_CONTROLS": ("construction", "controls"),
     "FACET_ATTEMPTS": ("rollouts", "attempts"),
 }
 # Prices: "prompt,completion" in US dollars per million tokens.

@@ -89,5 +89,4 @@ def accepted_bench(seed_id: str, workshop: Workshop) -> Bench | None:
     if seed is None:
         return None
     bench = load_bench(seed, workshop)
-    task = bench.bodies.get(Component.TASK)
-    return bench if isinstance(task, Task) and task.bundle == bench.bundle() else None
+    return bench if bench.task_stands() else None

@@ -110,6 +110,14 @@ class ObservedState(Record):
         return next((f for f in self.files if f.path == path), None)
 
 
+class Probe(Record):
+    """A check of a fresh container: the command exits 0 where what is described holds."""
+
+    id: str
+    description: str
+    command: Command
+
+
 class ProbeResult(Record):
     """An expected property, run in a fresh container."""
 

@@ -18,7 +18,8 @@ class TestResult(Record):
 
 
 class GradeReport(Record):
-    """One grading run. `reward` is 1.0 or 0.0, or None when the tests could not run (`trouble` says why)."""
+    """One grading run. `reward` is 1.0 or 0.0 (tasks of others may give parts), or None when the tests could not run
+    (`trouble` says why). `per_test` is false where a foreign test.sh tells nothing but the reward."""
 
     reward: float | None
     tests: tuple[TestResult, ...]
@@ -27,6 +28,7 @@ class GradeReport(Record):
     output: str
     trouble: str | None = None
     limit: str | None = None
+    per_test: bool = True
 
     def outcomes(self) -> tuple[tuple[str, str], ...]:
         """What must be identical when the run is repeated."""
@@ -34,11 +36,16 @@ class GradeReport(Record):
 
 
 class Gate(StrEnum):
-    """Gates of the quality page that are run here."""
+    """Gates of the quality page."""
 
+    STATIC = "G0-static"
     BUILD = "G1-build"
     NOOP = "G2-noop"
     ORACLE = "G3-oracle"
+    CONTROLS = "G4-controls"
+    TAMPERING = "G5-tampering"
+    CONTRACT = "G6-contract"
+    ALTERNATIVE = "G7-alternative"
 
 
 class GateResult(Record):
@@ -52,16 +59,28 @@ class GateResult(Record):
     reason: Reason | None = None
 
 
+class SkippedGate(Record):
+    """A gate that cannot be run on this task, and why: a part is missing that it needs."""
+
+    gate: Gate
+    why: str
+
+
 class ValidationReport(Record):
-    """Verdict on a bundle. Bound to `bundle`, the digest of what was validated: an edit voids it."""
+    """Verdict on a bundle. Bound to `bundle`, the digest of what was validated: an edit voids it.
+
+    `gates_version` says by which set of gates; 1 is what was stored before sets were numbered.
+    """
 
     kind: Literal["validation"] = "validation"
     bundle: str
+    gates_version: int = 1
     verdict: bool | None
     gates: tuple[GateResult, ...]
     noop_runs: tuple[GradeReport, ...]
     oracle_runs: tuple[GradeReport, ...]
     oracle_outputs: tuple[str, ...] = ()  # what each solution run printed
+    skipped: tuple[SkippedGate, ...] = ()
 
     def failed_gate(self) -> GateResult | None:
         """The first gate that did not pass."""

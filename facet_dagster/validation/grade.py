@@ -1,103 +1,140 @@
-"""One grading run: a fresh container from an image, the tests copied in, the reward read back.
+"""One grading run: a fresh container, the tests copied in, the reward read back.
 
-What a run means for a bundle is decided in validate.py; how pytest's report becomes a reward stands in
-task_template/tests/grade.py, which exported tasks share.
+What a run means for a task is decided by the gates; how pytest's report becomes a reward stands in
+task_template/tests/grade.py, which exported tasks share; how a result is read in reading.py.
 """
 
-import json
+import re
 import shlex
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Literal
-
-from pydantic import BaseModel, Field, ValidationError
 
 from facet_dagster.ports import Container, Sandbox
-from facet_dagster.records.authoring import Verifier
-from facet_dagster.records.container import Command, CommandResult, ContainerSpec, Limits
+from facet_dagster.records.container import Command, CommandResult, ContainerSpec, FileEntry, Limits
 from facet_dagster.records.environment import wait_for_services
 from facet_dagster.records.validation import GradeReport, TestResult
-from facet_dagster.validation.kit import TESTS, contents_of_tests
+from facet_dagster.validation.reading import Results, read_ctrf, read_junit, read_results, read_reward
 
+TESTS = "/tests"
 LOGS = "/logs/verifier"
+TEST_SCRIPT = f"{TESTS}/test.sh"
+JUNIT = f"{LOGS}/facet-junit.xml"
 RESULT_BYTES = 2_000_000
 OUTPUT = 20_000  # characters kept of what the run printed
 GRACE_S = 30.0  # beyond the time for the tests, to start pytest and to write down that the time was over
+# A report that a foreign test.sh asks for by itself; its own option wins over what it is asked for.
+_OWN_JUNIT = re.compile(r"--junit-?xml[= ]\"?(/[\w./-]+)")
+Before = Callable[[Container], Awaitable[None]]
 
 
-class _Results(BaseModel):
-    """results.json as the skeleton's grade.py writes it."""
+@dataclass(frozen=True)
+class _Left:
+    """What a run left in its folder: results of ours, or the reward with what else tells of single tests."""
 
-    trouble: str | None
-    limit: Literal["time"] | None
-    tests: tuple[TestResult, ...]
-
-
-class _Reward(BaseModel):
-    """reward.json: flat numbers, of which one is the reward."""
-
-    reward: float = Field(strict=True, ge=0, le=1)
+    own: Results | None
+    reward: float | str | None
+    tests: tuple[TestResult, ...] | None
 
 
 async def grade(
-    image: str, seed_id: str, verifier: Verifier, *, sandbox: Sandbox, limits: Limits, timeout_s: float
+    image: str,
+    name: str,
+    tests: Sequence[FileEntry],
+    *,
+    sandbox: Sandbox,
+    limits: Limits,
+    timeout_s: float,
+    workdir: str = "/",
+    purpose: str = "grade",
+    before: Before | None = None,
 ) -> GradeReport:
     """Grade the file system of an image, without network, out of reach of whatever ran in it before.
 
-    `timeout_s` bounds the tests. Tests that cannot run to a verdict give a report without reward; raises
-    InfrastructureError when the engine fails.
+    `tests` are absolute and below /tests; `timeout_s` bounds them; `before` may change the file system first. Tests
+    that cannot run to a verdict give a report without reward; raises InfrastructureError when the engine fails.
     """
-    spec = ContainerSpec(image=image, seed=seed_id, purpose="grade", network=False, limits=limits)
+    spec = ContainerSpec(image=image, seed=name, purpose=purpose, network=False, limits=limits)
     async with sandbox.open(spec) as container:
         await container.run(wait_for_services())
-        prepared = await _place(container, verifier)
+        if before is not None:
+            await before(container)
+        prepared = await _place(container, tests)
         if not prepared.ok:
             return _without_reward(prepared, "the tests could not be put into the container")
-        script = f"{TESTS}/test.sh"
-        env = {"FACET_GRADE_TIMEOUT": f"{timeout_s:g}"}
+        # A folder that is gone must not keep the tests from saying so.
+        script = f"cd {shlex.quote(workdir)} 2>/dev/null; exec {TEST_SCRIPT}"
+        env = {"FACET_GRADE_TIMEOUT": f"{timeout_s:g}", "PYTEST_ADDOPTS": f"--junitxml={JUNIT}"}
         run = await container.run(
             Command(script=script, user="root", workdir="/", timeout_s=timeout_s + GRACE_S, env=env)
         )
         if run.limit is not None:
             return _without_reward(run, f"the grading was cut short: {run.limit}")
-        results = await container.read(f"{LOGS}/results.json", max_bytes=RESULT_BYTES)
-        reward = await container.read(f"{LOGS}/reward.json", max_bytes=RESULT_BYTES)
-    return _report(run, results, reward)
+        left = await _left(container, tests)
+    return _report(run, left)
 
 
-async def _place(container: Container, verifier: Verifier) -> CommandResult:
-    """Clear what an earlier run or the image left in the graders' places, then copy the tests in."""
-    files = contents_of_tests(verifier)
-    folders = sorted({str(PurePosixPath(file.path).parent) for file in files})
+async def _place(container: Container, tests: Sequence[FileEntry]) -> CommandResult:
+    """Clear what an earlier run or the image left in the graders' places, then copy the tests in, read-only."""
+    folders = sorted({str(PurePosixPath(file.path).parent) for file in tests})
     made = " ".join(shlex.quote(folder) for folder in folders)
-    script = f"umask 022 && rm -rf {TESTS} {LOGS} && mkdir -p {made}"
+    # /logs itself may have been replaced by a link or a file.
+    real = "if [ -L /logs ] || [ ! -d /logs ]; then rm -rf /logs; fi"
+    script = f"umask 022; {real}; rm -rf {TESTS} {LOGS} && mkdir -p /logs {made} && mkdir -m 700 {LOGS}"
     prepared = await container.run(Command(script=script, user="root", workdir="/"))
     if prepared.ok:
-        await container.put(files, owner="root")
+        await container.put([_read_only(file) for file in tests], owner="root")
     return prepared
 
 
-def _report(run: CommandResult, results: bytes | None, reward: bytes | None) -> GradeReport:
-    if results is None:
-        return _without_reward(run, f"the grading ended with exit code {run.exit_code} and wrote no results")
-    try:
-        read = _Results.model_validate(json.loads(results))
-        given = _Reward.model_validate(json.loads(reward)) if reward is not None else None
-    except (ValueError, ValidationError) as error:
-        return _without_reward(run, f"the grading's results cannot be read: {type(error).__name__}")
-    if given is None or read.trouble is not None:
-        trouble = read.trouble or "no reward was written"
-        return _without_reward(run, trouble, tests=read.tests, limit=read.limit)
+def _read_only(file: FileEntry) -> FileEntry:
+    mode = 0o555 if file.mode & 0o111 or file.path.endswith(".sh") else 0o444
+    return file.model_copy(update={"mode": mode})
+
+
+async def _left(container: Container, tests: Sequence[FileEntry]) -> _Left:
+    async def read(path: str) -> bytes | None:
+        return await container.read(path, max_bytes=RESULT_BYTES)
+
+    own = read_results(await read(f"{LOGS}/results.json"))
+    reward = read_reward(await read(f"{LOGS}/reward.json"), await read(f"{LOGS}/reward.txt"))
+    if own is not None:
+        return _Left(own, reward, own.tests)
+    script = next((file.data().decode(errors="replace") for file in tests if file.path == TEST_SCRIPT), "")
+    for path in dict.fromkeys((JUNIT, *_OWN_JUNIT.findall(script))):
+        found = read_junit(await read(path))
+        if found is not None:
+            return _Left(None, reward, found)
+    return _Left(None, reward, read_ctrf(await read(f"{LOGS}/ctrf.json")))
+
+
+def _report(run: CommandResult, left: _Left) -> GradeReport:
+    """Results of ours carry their own word on whether there is a verdict; of others the reward decides."""
+    tests, known, own = left.tests or (), left.tests is not None, left.own
+    trouble = own.trouble if own else None
+    if not isinstance(left.reward, float):
+        nothing = f"the grading ended with exit code {run.exit_code} and wrote no reward"
+        trouble = trouble or left.reward or nothing
+    if trouble is not None or not isinstance(left.reward, float):
+        limit = own.limit if own else None
+        return _without_reward(run, trouble or "no reward", tests=tests, limit=limit, per_test=known)
     return GradeReport(
-        reward=given.reward,
-        tests=read.tests,
-        executed=_executed(read.tests),
+        reward=left.reward,
+        tests=tests,
+        executed=_executed(tests),
         seconds=run.seconds,
         output=run.output[-OUTPUT:],
+        per_test=known,
     )
 
 
 def _without_reward(
-    run: CommandResult, trouble: str, *, tests: tuple[TestResult, ...] = (), limit: str | None = None
+    run: CommandResult,
+    trouble: str,
+    *,
+    tests: tuple[TestResult, ...] = (),
+    limit: str | None = None,
+    per_test: bool = True,
 ) -> GradeReport:
     return GradeReport(
         reward=None,
@@ -107,6 +144,7 @@ def _without_reward(
         output=run.output[-OUTPUT:],
         trouble=trouble,
         limit=limit or run.limit,
+        per_test=per_test,
     )
 
 

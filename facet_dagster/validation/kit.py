@@ -15,7 +15,7 @@ RUN_ONLY = 0o555
 
 
 def contents_of_tests(verifier: Verifier) -> tuple[FileEntry, ...]:
-    """Every file under /tests with its absolute path in the container; nothing is writable, test.sh can be run."""
+    """Every file under /tests with its absolute path in the container."""
     skeleton = [
         FileEntry.of(f"{TESTS}/{file.name}", file.read_bytes(), RUN_ONLY if file.suffix == ".sh" else READ_ONLY)
         for file in sorted(SKELETON.iterdir())

@@ -17,7 +17,7 @@ GRAPH = {
     "instruction": ("construction", {"scenario", "environment"}),
     "solution": ("construction", {"scenario", "environment", "instruction"}),
     "verifier": ("construction", {"environment", "instruction", "solution"}),
-    "validation": ("construction", {"environment", "instruction", "solution", "verifier"}),
+    "validation": ("construction", {"scenario", "environment", "instruction", "solution", "verifier"}),
     "task": ("construction", {"scenario", "environment", "instruction", "solution", "verifier", "validation"}),
     "trajectories": ("rollouts", {"task"}),
     "task_dataset": ("datasets", {"task"}),

@@ -6,13 +6,14 @@ import pytest
 from docker import DockerClient
 
 from facet_dagster.adapters.docker_sandbox import DockerSandbox
-from facet_dagster.records.authoring import Execution, Solution, StateDiff, Verifier
+from facet_dagster.environment.observe import difference, observe
+from facet_dagster.records.authoring import StateDiff, Verifier
 from facet_dagster.records.container import Command, ContainerSpec, FileEntry, Limits
-from facet_dagster.records.environment import Manifest, Materials, ObservedState
 from facet_dagster.records.outcome import Component, Reason
 from facet_dagster.records.validation import Gate, GradeReport, ValidationReport
-from facet_dagster.testing.examples import an_environment
+from facet_dagster.validation.candidate import Candidate
 from facet_dagster.validation.grade import grade
+from facet_dagster.validation.kit import contents_of_tests
 from facet_dagster.validation.validate import validate
 
 pytestmark = pytest.mark.docker
@@ -75,33 +76,35 @@ async def freeze(sandbox: DockerSandbox, base_image: str) -> AsyncIterator[Calla
 
 
 async def graded(sandbox: DockerSandbox, image: str, tests: str = TESTS, timeout_s: float = 120) -> GradeReport:
-    return await grade(image, "g", verifier(tests), sandbox=sandbox, limits=LIMITS, timeout_s=timeout_s)
+    files = contents_of_tests(verifier(tests))
+    return await grade(image, "g", files, sandbox=sandbox, limits=LIMITS, timeout_s=timeout_s)
 
 
 async def validated(
     sandbox: DockerSandbox, image: str, script: str, *, repeats: int, solve_timeout_s: float = 20
 ) -> ValidationReport:
-    ran = Execution(exit_code=0, output="", seconds=0.0, limit=None, diff=StateDiff(files=()))
-    nothing = Materials(
-        apt_packages=[], pip_packages=[], files=[], generators=[], setup_commands=[], services=[], properties=[]
-    )
-    environment = an_environment(
-        manifest=Manifest(directories=[], files=[], apt_packages=[], pip_packages=[], services=[], properties=[]),
-        materials=nothing,
+    candidate = Candidate(
+        name="g",
         image=image,
-        e0=ObservedState(files=(), packages=(), tools={}, users=(), listening=()),
-    )
-    return await validate(
-        "g",
-        environment,
-        Solution(script=script, workflow="", execution=ran),
-        verifier(),
-        bundle="b",
-        sandbox=sandbox,
+        dockerfile="",
+        context=(),
+        instruction="",
+        solution=(FileEntry(path="/solution/solve.sh", content=script),),
+        tests=contents_of_tests(verifier()),
         limits=LIMITS,
-        repeats=repeats,
         solve_timeout_s=solve_timeout_s,
         grade_timeout_s=120,
+        diff=StateDiff(files=()),
+    )
+    return await validate(
+        candidate,
+        bundle="b",
+        sandbox=sandbox,
+        repeats=repeats,
+        controls_max=0,
+        observe=observe,
+        difference=difference,
+        gates=(Gate.BUILD, Gate.NOOP, Gate.ORACLE),
     )
 
 
@@ -176,3 +179,30 @@ def test_r1_read_only():
 """
     report = await graded(sandbox, base_image, tests)
     assert report.reward == 1.0, report.tests
+
+
+FOREIGN = """\
+#!/bin/bash
+python3 -m pytest -q test_outputs.py /tests/test_outputs.py
+if [ $? -eq 0 ]; then echo 1; else echo 0; fi > /logs/verifier/reward.txt
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "reward", "outcomes"),
+    [
+        (FOREIGN.replace(" test_outputs.py", ""), 0.0, ["failed", "passed"]),
+        (FOREIGN.replace(" test_outputs.py", " --junitxml=/logs/verifier/own.xml"), 0.0, ["failed", "passed"]),
+        ('#!/bin/bash\necho \'{"reward": 0.5, "checks": 3}\' > /logs/verifier/reward.json\nexit 7\n', 0.5, []),
+        ("#!/bin/bash\nexit 1\n", None, []),
+    ],
+    ids=["pytest", "own-report", "reward-only", "nothing"],
+)
+async def test_a_foreign_test_script_is_read_as_far_as_it_tells(
+    sandbox: DockerSandbox, base_image: str, script: str, reward: float | None, outcomes: list[str]
+) -> None:
+    tests = "import os\ndef test_a():\n    assert os.path.exists('o')\ndef test_b():\n    assert os.getcwd() == '/app'\n"
+    files = [FileEntry(path="/tests/test.sh", content=script), FileEntry(path="/tests/test_outputs.py", content=tests)]
+    report = await grade(base_image, "g", files, sandbox=sandbox, limits=LIMITS, timeout_s=60, workdir="/app")
+    assert (report.reward, [test.outcome for test in report.tests]) == (reward, outcomes)
+    assert report.per_test is bool(outcomes)

@@ -155,7 +155,7 @@ def answer(container: FakeContainer, command: Command) -> CommandResult:
         return _observe(container)
     if command.script == "bash /solution/solve.sh":
         return _solve(container)
-    if command.script == "/tests/test.sh":
+    if command.script.endswith("exec /tests/test.sh"):
         return _grade(container)
     return OK
 

@@ -190,6 +190,16 @@ async def test_validation_by_hand_asks_no_model(world) -> None:
     assert outcome.status is Status.ACCEPTED
 
 
+async def test_a_validation_by_other_gates_is_made_again(world, monkeypatch: pytest.MonkeyPatch) -> None:
+    await walk(world.workshop(w.good_script()))
+    for module in ("construction", "validation.validate"):
+        monkeypatch.setattr(f"facet_dagster.{module}.GATES_VERSION", 99)
+    outcome, seen = await walk(world.workshop({}, run_id="run-2"))
+    assert (outcome.status, seen.steps()) == (Status.ACCEPTED, [("validation", 0, "authored")])
+    _, seen = await walk(world.workshop({}, run_id="run-3"))
+    assert seen.steps() == []
+
+
 async def test_a_lost_image_is_built_again(world) -> None:
     await walk(world.workshop(w.good_script()))
     workshop = world.workshop({}, run_id="run-2")

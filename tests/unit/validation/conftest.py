@@ -6,14 +6,16 @@ from typing import Any
 
 import pytest
 
-from facet_dagster.records.authoring import Execution, Solution, StateDiff, Verifier
-from facet_dagster.records.container import Command, CommandResult, FileEntry
-from facet_dagster.records.environment import Environment, Manifest, Materials, ObservedState, ProbeResult
-from facet_dagster.testing.examples import an_environment
+from facet_dagster.records.authoring import StateDiff, Verifier
+from facet_dagster.records.container import Command, CommandResult, FileEntry, Limits
+from facet_dagster.records.environment import ObservedState, Probe
+from facet_dagster.records.scenario import Requirement
 from facet_dagster.testing.sandbox import FakeContainer, FakeSandbox
+from facet_dagster.validation.candidate import Candidate, Contract
+from facet_dagster.validation.kit import contents_of_tests
 
 IMAGE = "facet-env:1"
-TESTS = "def test_r1_total():\n    assert False\n"
+TESTS = "from pathlib import Path\n\n\ndef test_r1_total():\n    assert Path('/app/total').read_text() == '3'\n"
 Step = dict[str, Any] | CommandResult | Exception
 
 
@@ -29,13 +31,15 @@ def result(exit_code: int = 0, output: str = "", limit: str | None = None) -> Co
     return CommandResult(exit_code=exit_code, output=output, seconds=0.1, limit=limit)
 
 
-def scripted(*, solves: Sequence[Step] = (), grades: Sequence[Step] = ()) -> FakeSandbox:
-    """A sandbox in which solve.sh and test.sh do what the scripts say, one entry per run."""
-    solving, grading = iter(solves), iter(grades)
+def scripted(*, solves: Sequence[Step] = (), grades: Sequence[Step] = (), probes: Sequence[Step] = ()) -> FakeSandbox:
+    """A sandbox in which probes, solve.sh and test.sh do what the scripts say, one entry per run."""
+    solving, grading, probing = iter(solves), iter(grades), iter(probes)
 
     def answer(container: FakeContainer, command: Command) -> CommandResult:
-        if command.script == "/tests/test.sh":
+        if command.script.endswith("exec /tests/test.sh"):
             return _take(container, next(grading))
+        if command.script.startswith("test -e"):
+            return _take(container, next(probing, result()))
         if "solve.sh" in command.script:
             return _take(container, next(solving, result()))
         return result()
@@ -56,31 +60,31 @@ def _take(container: FakeContainer, step: Step) -> CommandResult:
 
 
 @pytest.fixture
-def environment() -> Environment:
-    manifest = Manifest(directories=[], files=[], apt_packages=[], pip_packages=[], services=[], properties=[])
-    materials = Materials(
-        apt_packages=[], pip_packages=[], files=[], generators=[], setup_commands=[], services=[], properties=[]
-    )
-    return an_environment(
-        manifest=manifest,
-        materials=materials,
-        dockerfile="FROM base",
-        image=IMAGE,
-        probes=(ProbeResult(id="P1", description="input is there", ok=True, output=""),),
-        e0=ObservedState(files=(), packages=(), tools={}, users=(), listening=()),
-    )
-
-
-@pytest.fixture
-def solution() -> Solution:
-    ran = Execution(exit_code=0, output="", seconds=0.1, limit=None, diff=StateDiff(files=()))
-    return Solution(script="echo 3 > /app/total", workflow="adds up", execution=ran)
-
-
-@pytest.fixture
 def verifier() -> Verifier:
     copies = (FileEntry.of("/app/data/in.bin", b"\xff\x00", 0o600),)
     return Verifier(test_file=TESTS, e0_copies=copies, tests=("test_r1_total",))
+
+
+@pytest.fixture
+def candidate(verifier: Verifier) -> Candidate:
+    probe = Probe(id="P1", description="input is there", command=Command(script="test -e /app/data/in.bin"))
+    requirement = Requirement(id="R1", text="the total is in /app/total", observable="/app/total")
+    return Candidate(
+        name="s1",
+        image=IMAGE,
+        dockerfile="ARG BASE_IMAGE\nFROM ${BASE_IMAGE}\nCOPY files/ /\n",
+        context=(FileEntry(path="files/app/data/in.bin", content="12"),),
+        instruction="Add up /app/data/in.bin and write the total to /app/total.",
+        solution=(FileEntry(path="/solution/solve.sh", content="echo 3 > /app/total\n", mode=0o755),),
+        tests=contents_of_tests(verifier),
+        limits=Limits(),
+        solve_timeout_s=50,
+        grade_timeout_s=60,
+        contract=Contract((requirement,), {"R1": "write the total to /app/total"}, verifier.requirement_table()),
+        probes=(probe,),
+        e0=ObservedState(files=(), packages=(), tools={}, users=(), listening=()),
+        diff=StateDiff(files=()),
+    )
 
 
 @pytest.fixture

@@ -1,44 +1,47 @@
-"""The gates: order, early stop, three-valued verdicts, and who is named."""
+"""The first gates: order, early stop, three-valued verdicts, and who is named."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from facet_dagster.environment.observe import difference
 from facet_dagster.errors import InfrastructureError
-from facet_dagster.records.authoring import Solution, Verifier
-from facet_dagster.records.container import Limits
-from facet_dagster.records.environment import Environment
 from facet_dagster.records.outcome import Component, Reason
 from facet_dagster.records.validation import Gate, ValidationReport
-from facet_dagster.validation.validate import validate
+from facet_dagster.validation.candidate import Candidate
+from facet_dagster.validation.validate import GATES_VERSION, validate
 
+GATES = (Gate.BUILD, Gate.NOOP, Gate.ORACLE)
 FAILED = ("test_r1_total", "failed", "AssertionError: total is 2\nassert 2 == 3")
 PASSED = ("test_r1_total", "passed", "")
 
 
 @pytest.fixture
-def run(environment: Environment, solution: Solution, verifier: Verifier, tools: dict[str, Any]) -> Callable[..., Any]:
+def run(candidate: Candidate, tools: dict[str, Any]) -> Callable[..., Any]:
     async def validated(
-        *, grades: Any = (), solves: Any = (), repeats: int = 2, **changed: Any
+        *, grades: Any = (), solves: Any = (), probes: Any = (), repeats: int = 2, gates: Any = GATES, **changed: Any
     ) -> tuple[ValidationReport, Any]:
-        sandbox = tools["sandbox"](grades=grades, solves=solves)
+        sandbox = tools["sandbox"](grades=grades, solves=solves, probes=probes)
         report = await validate(
-            "s1",
-            changed.get("environment", environment),
-            solution,
-            changed.get("verifier", verifier),
+            replace(candidate, **changed),
             bundle="b" * 64,
             sandbox=sandbox,
-            limits=Limits(),
             repeats=repeats,
-            solve_timeout_s=50,
-            grade_timeout_s=60,
+            controls_max=8,
+            observe=nothing_to_observe,
+            difference=difference,
+            gates=gates,
         )
         assert set(sandbox.images) == {"facet-env:1"}  # whatever was frozen is gone again
         return report, sandbox
 
     return validated
+
+
+async def nothing_to_observe(container: Any) -> Any:
+    raise AssertionError("the task tells its own e0 and difference")
 
 
 def verdict(report: ValidationReport) -> tuple[Any, ...]:
@@ -52,7 +55,8 @@ async def test_a_good_bundle_passes_all_gates(run: Callable[..., Any], tools: di
     report, sandbox = await run(grades=[zero, zero, one, one], solves=[tools["result"](output="done")] * 2)
     assert report.verdict is True
     assert report.failed_gate() is None
-    assert [g.gate for g in report.gates] == list(Gate)
+    assert [g.gate for g in report.gates] == list(GATES)
+    assert report.gates_version == GATES_VERSION
     assert (len(report.noop_runs), len(report.oracle_runs), report.oracle_outputs) == (2, 2, ("done", "done"))
     assert report.bundle == "b" * 64
     assert [c.spec.image for c in sandbox.opened if c.spec.purpose == "grade"][2:] == sandbox.frozen
@@ -61,18 +65,17 @@ async def test_a_good_bundle_passes_all_gates(run: Callable[..., Any], tools: di
     assert {(c.user, c.timeout_s) for c in solving} == {("agent", 50.0)}
 
 
-async def test_a_probe_that_failed_stops_at_the_build(run: Callable[..., Any], environment: Environment) -> None:
-    probe = environment.probes[0].model_copy(update={"ok": False, "output": "no such file"})
-    report, sandbox = await run(environment=environment.model_copy(update={"probes": (probe,)}))
+async def test_a_probe_that_fails_stops_at_the_build(run: Callable[..., Any], tools: dict[str, Any]) -> None:
+    report, sandbox = await run(probes=[tools["result"](1, "no such file")])
     assert verdict(report) == (False, Gate.BUILD, False, Reason.PROBE_FAILED, Component.ENVIRONMENT)
     assert "P1 input is there: no such file" in report.gates[0].evidence
-    assert sandbox.opened == []
+    assert len(sandbox.opened) == 1
 
 
 async def test_tests_that_pass_on_e0_name_the_verifier(run: Callable[..., Any], tools: dict[str, Any]) -> None:
     report, sandbox = await run(grades=[tools["graded"](1.0, PASSED)])
     assert verdict(report) == (False, Gate.NOOP, False, Reason.NOOP_PASSED, Component.VERIFIER)
-    assert len(sandbox.opened) == 1  # no repeat, no oracle
+    assert [c.spec.purpose for c in sandbox.opened] == ["probe", "grade"]  # no repeat, no oracle
 
 
 @pytest.mark.parametrize(
@@ -99,11 +102,22 @@ async def test_errors_on_e0_are_not_a_pass(run: Callable[..., Any], tools: dict[
     assert "failed on setup" in report.gates[-1].evidence
 
 
-@pytest.mark.parametrize("text", ["def test_r1(:", "x = 1\n", "def helper(): pass\n"])
-async def test_a_test_file_without_tests_is_not_run(run: Callable[..., Any], verifier: Verifier, text: str) -> None:
-    report, sandbox = await run(verifier=verifier.model_copy(update={"test_file": text}))
+async def test_a_run_without_an_executed_test_is_not_a_pass(run: Callable[..., Any], tools: dict[str, Any]) -> None:
+    report, _ = await run(grades=[tools["graded"](0.0, ("test_r1_total", "skipped", ""))])
     assert verdict(report) == (False, Gate.NOOP, False, Reason.NOTHING_EXECUTED, Component.VERIFIER)
-    assert sandbox.opened == []
+
+
+async def test_part_of_the_reward_for_nothing_is_not_a_pass(run: Callable[..., Any], tools: dict[str, Any]) -> None:
+    report, _ = await run(grades=[tools["graded"](0.5, FAILED, PASSED)])
+    assert verdict(report) == (False, Gate.NOOP, False, Reason.NOOP_PASSED, Component.VERIFIER)
+    assert "reward 0.5" in report.gates[-1].evidence
+
+
+async def test_without_a_solution_there_is_no_verdict(run: Callable[..., Any], tools: dict[str, Any]) -> None:
+    report, _ = await run(grades=[tools["graded"](0.0, FAILED)] * 2, solution=())
+    assert report.verdict is None
+    assert [(gate.gate, gate.why) for gate in report.skipped] == [(Gate.ORACLE, "the task has no solution")]
+    assert report.failed_gate() is None
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,81 @@
+"""One validation under way: the task, the engine, the terms, and what has been seen so far.
+
+Belongs here: what several gates share. What a gate demands stands in its own module under gates/.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from facet_dagster.ports import Container, Sandbox
+from facet_dagster.records.authoring import StateDiff
+from facet_dagster.records.container import ContainerSpec
+from facet_dagster.records.environment import ObservedState
+from facet_dagster.records.outcome import Component, Reason
+from facet_dagster.records.validation import Gate, GateResult, GradeReport, SkippedGate
+from facet_dagster.validation.candidate import Candidate
+from facet_dagster.validation.evidence import cut, no_verdict
+from facet_dagster.validation.grade import Before, grade
+
+Observe = Callable[[Container], Awaitable[ObservedState]]
+Difference = Callable[[ObservedState, ObservedState], StateDiff]
+
+
+@dataclass
+class Examination:
+    """`observe` and `difference` are the environment station's; they are used where the task does not tell its own."""
+
+    candidate: Candidate
+    sandbox: Sandbox
+    repeats: int
+    controls_max: int
+    observe: Observe
+    difference: Difference
+    noop_runs: list[GradeReport] = field(default_factory=list)
+    oracle_runs: list[GradeReport] = field(default_factory=list)
+    oracle_outputs: list[str] = field(default_factory=list)
+    solved_image: str | None = None  # holds eT as the first run of the solution left it; discarded at the end
+
+    def spec(self, purpose: str, image: str | None = None) -> ContainerSpec:
+        """A container on e0, or on `image`; without network."""
+        task = self.candidate
+        return ContainerSpec(
+            image=image or task.image, seed=task.name, purpose=purpose, network=False, limits=task.limits
+        )
+
+    async def grade(self, image: str, before: Before | None = None) -> GradeReport:
+        """One grading run of the task's tests."""
+        task = self.candidate
+        return await grade(
+            image,
+            task.name,
+            task.tests,
+            sandbox=self.sandbox,
+            limits=task.limits,
+            timeout_s=task.grade_timeout_s,
+            workdir=task.workdir,
+            before=before,
+        )
+
+    def runs_of(self, gate: Gate) -> int:
+        """Grading runs made so far for a gate."""
+        made = {Gate.NOOP: self.noop_runs, Gate.ORACLE: self.oracle_runs}
+        return len(made.get(gate, []))
+
+
+Check = Callable[[Examination], Awaitable[GateResult | SkippedGate]]
+
+
+def passed(gate: Gate, runs: int, evidence: str) -> GateResult:
+    """The gate holds."""
+    return GateResult(gate=gate, passed=True, runs=runs, evidence=cut(evidence))
+
+
+def failed(gate: Gate, runs: int, evidence: str, reason: Reason, component: Component | None) -> GateResult:
+    """The gate does not hold; `component` is None where the gate itself cannot tell who is at fault."""
+    return GateResult(gate=gate, passed=False, runs=runs, evidence=cut(evidence), reason=reason, component=component)
+
+
+def no_reward(gate: Gate, report: GradeReport, runs: int, where: str) -> GateResult:
+    """The tests could not run to a verdict: never a 0."""
+    reason = Reason.VERIFIER_LIMIT if report.limit is not None else Reason.NOTHING_EXECUTED
+    return failed(gate, runs, f"{where}: {no_verdict(report)}", reason, Component.VERIFIER)

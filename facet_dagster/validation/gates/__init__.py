@@ -1,0 +1,1 @@
+"""One module per gate of the quality page; which of them are run, and in what order, stands in validate.py."""

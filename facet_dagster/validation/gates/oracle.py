@@ -1,0 +1,80 @@
+"""G3: after the solution the tests pass, from clean, each time with the same results.
+
+The file system of the first run is kept as an image: the controls spoil copies of it.
+"""
+
+from facet_dagster.records.container import Command, CommandResult
+from facet_dagster.records.environment import wait_for_services
+from facet_dagster.records.outcome import Component, Reason
+from facet_dagster.records.validation import Gate, GateResult, GradeReport, SkippedGate
+from facet_dagster.validation.evidence import counts, disagreement, not_passed
+from facet_dagster.validation.examination import Examination, failed, no_reward, passed
+
+SOLVE = "/solution/solve.sh"
+OUTPUT = 10_000  # characters kept of what a solution printed
+
+
+async def oracle(exam: Examination) -> GateResult | SkippedGate:
+    """N runs; the first that is not as it must be decides."""
+    if not exam.candidate.solution:
+        return SkippedGate(gate=Gate.ORACLE, why="the task has no solution")
+    for number in range(1, exam.repeats + 1):
+        solved, report = await _solve_and_grade(exam)
+        exam.oracle_outputs.append(solved.output[-OUTPUT:])
+        if report is None:
+            return _solution_failure(solved, number)
+        exam.oracle_runs.append(report)
+        failure = _failure(exam.oracle_runs)
+        if failure is not None:
+            return failure
+    evidence = f"reward 1 in {exam.repeats} runs after the solution; {counts(exam.oracle_runs[0])}"
+    return passed(Gate.ORACLE, exam.repeats, evidence)
+
+
+async def _solve_and_grade(exam: Examination) -> tuple[CommandResult, GradeReport | None]:
+    """The solution in a fresh container, its file system graded in another; no report where it failed."""
+    task = exam.candidate
+    async with exam.sandbox.open(exam.spec("oracle")) as container:
+        await container.run(wait_for_services())
+        await container.put(task.solution, owner="root")
+        command = Command(script=f"bash {SOLVE}", user=task.user, workdir=task.workdir, timeout_s=task.solve_timeout_s)
+        solved = await container.run(command)
+        if not solved.ok:
+            return solved, None
+        # The tests must not be able to lean on the solution's text.
+        await container.run(Command(script="rm -rf /solution", user="root", workdir="/"))
+        frozen = await container.freeze()
+    if exam.solved_image is None:
+        exam.solved_image = frozen
+        return solved, await exam.grade(frozen)
+    try:
+        return solved, await exam.grade(frozen)
+    finally:
+        await exam.sandbox.discard(frozen)
+
+
+def _failure(reports: list[GradeReport]) -> GateResult | None:
+    """What the newest run shows, alone and beside the first (which passed if there is another)."""
+    first, report, number = reports[0], reports[-1], len(reports)
+    where = f"run {number} after the solution"
+    if report.reward is None:
+        return no_reward(Gate.ORACLE, report, number, where)
+    if report.outcomes() != first.outcomes() or report.reward != first.reward:
+        evidence = f"{where}: other results than in run 1\n{disagreement(first, report)}"
+        return failed(Gate.ORACLE, number, evidence, Reason.UNSTABLE, None)
+    if report.reward != 1.0:
+        evidence = f"{where}: {_said(report)}\n{not_passed(report)}"
+        return failed(Gate.ORACLE, number, evidence, Reason.ORACLE_FAILED, None)
+    return None
+
+
+def _said(report: GradeReport) -> str:
+    """Without results per test, the end of what was printed is all there is."""
+    return counts(report) if report.per_test else f"reward {report.reward:g}\n{report.output.strip()[-1_500:]}"
+
+
+def _solution_failure(solved: CommandResult, number: int) -> GateResult:
+    reason = Reason.SOLUTION_LIMIT if solved.limit is not None else Reason.SOLUTION_FAILED
+    how = f"was cut short: {solved.limit}" if solved.limit else f"ended with exit code {solved.exit_code}"
+    evidence = f"run {number}: solve.sh {how}\n{solved.output.strip()[-2_500:]}"
+    return failed(Gate.ORACLE, number, evidence, reason, Component.SOLUTION)
