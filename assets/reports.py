@@ -8,7 +8,10 @@ import dagster as dg
 import pandas as pd
 
 from assets.markdown import table
+from facet_dagster.comparison import settings_of
+from facet_dagster.records.terms import Scheme
 from facet_dagster.settings import Settings
+from facet_dagster.yields import schemes
 from facet_dagster.yields.report import yield_png
 from facet_dagster.yields.views import run_query
 
@@ -39,6 +42,31 @@ def yield_report(settings: dg.ResourceParam[Settings]) -> dg.MaterializeResult[N
 def cost_report(settings: dg.ResourceParam[Settings]) -> dg.MaterializeResult[None]:
     """Tables over the ledger."""
     return dg.MaterializeResult(metadata=_answers(settings.store, ("cost", "per_task")))
+
+
+@dg.asset(
+    deps=_PER_SEED[:1],
+    group_name="reports",
+    kinds={"duckdb"},
+    description="Forward, reverse and joint generation on the same seeds: yields, sign tests, what repairs answered.",
+)
+def scheme_report(settings: dg.ResourceParam[Settings]) -> dg.MaterializeResult[None]:
+    """What `facet schemes` has brought about so far."""
+    stores = {scheme: settings_of(settings, scheme).store for scheme in Scheme}
+    ended = schemes.endings(stores)
+    if ended.empty:
+        return dg.MaterializeResult(metadata={"seeds": 0, "next": "facet schemes"})
+    yields = schemes.yields(ended)
+    picture = b64encode(schemes.scheme_png(yields)).decode()
+    return dg.MaterializeResult(
+        metadata={
+            "seeds": len(ended),
+            "picture": dg.MetadataValue.md(f"![yields](data:image/png;base64,{picture})"),
+            "yields": _shown(yields),
+            "sign_tests": _shown(schemes.sign_tests(ended)),
+            "repairs": _shown(schemes.faults(stores)),
+        }
+    )
 
 
 def _answers(store: str, queries: Sequence[str]) -> dict[str, Any]:

@@ -156,7 +156,7 @@ class _Walk:
 
     async def _advance(self) -> Failure | None:
         """Bring every component up to date (written once, executed again when stale), then validate."""
-        for component in WRITTEN:
+        for component in self.bench.order:
             version = self.latest.get(component)
             if version is None:
                 failure = await self._write(component, Origin.AUTHORED)
@@ -172,7 +172,7 @@ class _Walk:
 
     async def _execute_stale(self) -> Rejected | None:
         """Downstream of what a person changed: executed again, not rewritten."""
-        for component in (Component.SOLUTION, Component.VERIFIER):
+        for component in self.bench.order[3:]:  # solution and verifier
             if component in self.latest and self._stale(component):
                 again = partial(self.bench.execute_again, component)
                 failure = await self._record(component, Origin.REEXECUTED, again)
@@ -289,7 +289,7 @@ class _Walk:
         return report if report.verdict is not None else None
 
     def _failure_on_record(self) -> Failure | None:
-        for component in WRITTEN:
+        for component in self.bench.order:
             version = next((v for v in reversed(self.versions) if v.component is component), None)
             if version is not None and version.rejected is not None:
                 return version.rejected

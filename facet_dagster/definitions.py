@@ -27,7 +27,7 @@ SEEDING = ("scenario_hypotheses", "scenario_seeds")
 CONSTRUCTION = tuple(component.value for component in Component)
 ROLLOUTS = ("trajectories",)
 DATASETS = ("task_dataset", "sft_dataset")
-REPORTS = ("yield_report", "cost_report")
+REPORTS = ("yield_report", "cost_report", "scheme_report")
 
 Instance = dg.DagsterInstance
 

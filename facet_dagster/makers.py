@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from facet_dagster.authoring.instruction import write_instruction
+from facet_dagster.authoring.joint import JointDraft, write_jointly
 from facet_dagster.authoring.solution import Script, execute, write_script
 from facet_dagster.authoring.verifier import with_e0_copies, write_verifier
+from facet_dagster.authoring.verifier_first import write_verifier_first
 from facet_dagster.environment.dockerfile import build_context
 from facet_dagster.environment.observe import difference, observe
 from facet_dagster.environment.prepare import prepare
@@ -26,6 +28,7 @@ from facet_dagster.records.outcome import Component, Rejected
 from facet_dagster.records.scenario import Scenario
 from facet_dagster.records.seed import ScenarioSeed
 from facet_dagster.records.skill import Skill
+from facet_dagster.records.terms import Scheme
 from facet_dagster.records.validation import Feedback, ValidationReport
 from facet_dagster.scenario.reconstruct import reconstruct
 from facet_dagster.validation.candidate import Candidate, Contract
@@ -51,6 +54,11 @@ INPUTS: dict[Component, tuple[Component, ...]] = {
     Component.VALIDATION: WRITTEN,  # of the scenario only its requirements
     Component.TASK: (*WRITTEN, Component.VALIDATION),
 }
+# The reverse scheme writes the verifier first, from the initial state, and the solution with the tests in view.
+REVERSE_INPUTS = INPUTS | {
+    Component.VERIFIER: (Component.SCENARIO, Component.ENVIRONMENT, Component.INSTRUCTION),
+    Component.SOLUTION: (Component.SCENARIO, Component.ENVIRONMENT, Component.INSTRUCTION, Component.VERIFIER),
+}
 
 # What the task itself consists of.
 BUNDLED = (Component.ENVIRONMENT, Component.INSTRUCTION, Component.SOLUTION, Component.VERIFIER)
@@ -66,6 +74,19 @@ class Bench:
     skills: Sequence[Skill]
     workshop: Workshop
     bodies: dict[Component, Record] = field(default_factory=dict)
+    _joint: JointDraft | None = None
+
+    @property
+    def scheme(self) -> Scheme:
+        """The order in which the three texts are written."""
+        return self.workshop.construction.scheme
+
+    @property
+    def order(self) -> tuple[Component, ...]:
+        """The written components, each after what it is made from."""
+        if self.scheme is Scheme.REVERSE:
+            return (*WRITTEN[:3], Component.VERIFIER, Component.SOLUTION)
+        return WRITTEN
 
     def body(self, kind: type[R], component: Component) -> R:
         """The current body of a component. Raises SettingsError where it was not made yet (work by hand)."""
@@ -78,7 +99,8 @@ class Bench:
 
     def inputs(self, component: Component) -> dict[str, str]:
         """Digests of what the component is made from, as far as it is there."""
-        return {c.value: self.bodies[c].digest() for c in INPUTS[component] if c in self.bodies}
+        inputs = REVERSE_INPUTS if self.scheme is Scheme.REVERSE else INPUTS
+        return {c.value: self.bodies[c].digest() for c in inputs[component] if c in self.bodies}
 
     def bundle(self) -> str:
         """Digest over the parts that make the task."""
@@ -109,15 +131,7 @@ class Bench:
         if isinstance(body, Solution):
             return await self._execute(Script(script=body.script, workflow=body.workflow))
         if isinstance(body, Verifier):
-            await self.ensure_image()
-            return await with_e0_copies(
-                self.seed.seed_id,
-                body.test_file,
-                self.environment,
-                self.solution,
-                sandbox=self.workshop.sandbox,
-                limits=self.workshop.construction.limits,
-            )
+            return await self._with_copies(body.test_file)
         return body
 
     async def validate(self) -> ValidationReport:
@@ -210,7 +224,40 @@ class Bench:
             feedback=feedback,
         )
 
+    async def _with_copies(self, test_file: str) -> Verifier:
+        await self.ensure_image()
+        return await with_e0_copies(
+            self.seed.seed_id,
+            test_file,
+            self.environment,
+            self.solution if Component.SOLUTION in self.bodies else None,
+            sandbox=self.workshop.sandbox,
+            limits=self.workshop.construction.limits,
+        )
+
+    async def _drafted(self, component: Component) -> JointDraft | Rejected | None:
+        """The answer that holds all three, where the joint scheme makes a component for the first time."""
+        if self.scheme is not Scheme.JOINT or component in self.bodies:
+            return None
+        if self._joint is None:
+            await self.ensure_image()
+            draft = await write_jointly(
+                self.seed.seed_id,
+                self.scenario,
+                self.environment,
+                asker=self.workshop.asker,
+                sandbox=self.workshop.sandbox,
+                limits=self.workshop.construction.limits,
+            )
+            if isinstance(draft, Rejected):
+                return draft
+            self._joint = draft
+        return self._joint
+
     async def _instruction(self, round: int, feedback: Feedback | None) -> Record:
+        drafted = await self._drafted(Component.INSTRUCTION)
+        if drafted is not None:
+            return drafted if isinstance(drafted, Rejected) else drafted.instruction()
         await self.ensure_image()
         return await write_instruction(
             self.seed.seed_id,
@@ -224,7 +271,11 @@ class Bench:
         )
 
     async def _solution(self, round: int, feedback: Feedback | None) -> Record:
+        drafted = await self._drafted(Component.SOLUTION)
+        if drafted is not None:
+            return drafted if isinstance(drafted, Rejected) else await self._execute(drafted.solution())
         await self.ensure_image()
+        reverse = self.scheme is Scheme.REVERSE
         script = await write_script(
             self.seed.seed_id,
             self.scenario,
@@ -233,6 +284,7 @@ class Bench:
             asker=self.workshop.asker,
             sandbox=self.workshop.sandbox,
             limits=self.workshop.construction.limits,
+            tests=self.body(Verifier, Component.VERIFIER).test_file if reverse else None,
             round=round,
             feedback=feedback,
         )
@@ -252,7 +304,22 @@ class Bench:
         )
 
     async def _verifier(self, round: int, feedback: Feedback | None) -> Record:
+        drafted = await self._drafted(Component.VERIFIER)
+        if drafted is not None:
+            return drafted if isinstance(drafted, Rejected) else await self._with_copies(drafted.test_file)
         await self.ensure_image()
+        if self.scheme is Scheme.REVERSE:
+            return await write_verifier_first(
+                self.seed.seed_id,
+                self.scenario,
+                self.environment,
+                self.instruction,
+                asker=self.workshop.asker,
+                sandbox=self.workshop.sandbox,
+                limits=self.workshop.construction.limits,
+                round=round,
+                feedback=feedback,
+            )
         return await write_verifier(
             self.seed.seed_id,
             self.scenario,

@@ -11,6 +11,7 @@ from functools import partial
 from facet_dagster.construction import Watcher, construct
 from facet_dagster.errors import SettingsError
 from facet_dagster.makers import Bench
+from facet_dagster.ports import Store
 from facet_dagster.records.authoring import Verifier
 from facet_dagster.records.bundle import SeedOutcome, Task
 from facet_dagster.records.call import Role
@@ -53,7 +54,12 @@ async def plan_seeds(
 
 def find_seeds(workshop: Workshop, seed_ids: Sequence[str] | None = None) -> list[ScenarioSeed]:
     """Seeds by id (all without). Raises SettingsError for an unknown one."""
-    known = {seed.seed_id: seed for seed in workshop.store.rows(ScenarioSeed)}
+    return seeds_in(workshop.store, seed_ids)
+
+
+def seeds_in(store: Store, seed_ids: Sequence[str] | None = None) -> list[ScenarioSeed]:
+    """As find_seeds, of a store."""
+    known = {seed.seed_id: seed for seed in store.rows(ScenarioSeed)}
     if seed_ids is None:
         return list(known.values())
     for seed_id in seed_ids:

@@ -39,11 +39,13 @@ async def write_script(
     asker: Asker,
     sandbox: Sandbox,
     limits: Limits,
+    tests: str | None = None,
     round: int = 0,
     feedback: Feedback | None = None,
 ) -> Script | Rejected:
     """Write (or, with feedback, rewrite) solve.sh; its author may look into a container in state e0.
 
+    `tests` is the test file where it was written first (reverse scheme).
     Raises ModelError, BudgetSpent, InfrastructureError.
     """
     spec = ContainerSpec(image=environment.image, seed=seed_id, purpose="look-solution", limits=limits)
@@ -51,7 +53,7 @@ async def write_script(
         await container.run(wait_for_services())
         return await asker.ask(
             Question(
-                prompt="authoring/solution",
+                prompt="authoring/solution" if tests is None else "authoring/solution_last",
                 variables={
                     "instruction": instruction.text,
                     "scenario": show_scenario(scenario),
@@ -59,9 +61,14 @@ async def write_script(
                     "feedback": show_feedback(feedback),
                     "previous": feedback.previous if feedback else "",
                     "max_characters": MAX_CHARACTERS,
+                    "tests": tests or "",
                 },
                 answer=Script,
-                call=CallId(station="authoring.solution", subject=seed_id, round=round),
+                call=CallId(
+                    station="authoring.solution" if tests is None else "authoring.solution_last",
+                    subject=seed_id,
+                    round=round,
+                ),
                 component=Component.SOLUTION,
                 check=script_problems,
                 look=look_into(container),

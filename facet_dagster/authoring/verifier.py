@@ -7,7 +7,7 @@ from facet_dagster.authoring.static_check import test_file_problems, test_names
 from facet_dagster.ports import Container, Sandbox
 from facet_dagster.prompts.ask import Asker, Question
 from facet_dagster.prompts.views import show_diff, show_feedback, show_requirements, show_state
-from facet_dagster.records.authoring import Instruction, Solution, Verifier
+from facet_dagster.records.authoring import Instruction, Solution, StateDiff, Verifier
 from facet_dagster.records.base import Record
 from facet_dagster.records.call import CallId
 from facet_dagster.records.container import ContainerSpec, FileEntry, Limits
@@ -60,7 +60,7 @@ async def write_verifier(
                 answer=VerifierDraft,
                 call=CallId(station="authoring.verifier", subject=seed_id, round=round),
                 component=Component.VERIFIER,
-                check=lambda draft: _problems(draft, scenario),
+                check=lambda draft: test_problems(draft.test_file, scenario.requirement_ids()),
                 look=look_into(container, user="root"),
                 looks=1,
                 may_refuse=feedback is not None,
@@ -75,22 +75,32 @@ async def with_e0_copies(
     seed_id: str,
     test_file: str,
     environment: Environment,
-    solution: Solution,
+    solution: Solution | None,
     *,
     sandbox: Sandbox,
     limits: Limits,
 ) -> Verifier:
-    """The same tests with the originals of a new environment or solution. Raises InfrastructureError."""
+    """The same tests with the originals of a new environment or solution (none yet: those below /app).
+
+    Raises InfrastructureError.
+    """
     spec = ContainerSpec(image=environment.image, seed=seed_id, purpose="originals", limits=limits)
+    diff = solution.execution.diff if solution else StateDiff(files=())
     async with sandbox.open(spec) as container:
-        copies = await copy_originals(container, environment.e0, solution.execution.diff)
+        copies = await copy_originals(container, environment.e0, diff)
     return Verifier(test_file=test_file, e0_copies=copies, tests=test_names(test_file))
 
 
-def _problems(draft: VerifierDraft, scenario: Scenario) -> list[str]:
-    length = len(draft.test_file)
+def test_problems(test_file: str, requirement_ids: tuple[str, ...]) -> list[str]:
+    """What is wrong with a test file before it is run: its length, and what static_check finds."""
+    length = len(test_file)
     too_long = [f"test_file has {length} characters, more than {MAX_CHARACTERS}"] if length > MAX_CHARACTERS else []
-    return [*too_long, *test_file_problems(draft.test_file, scenario.requirement_ids())]
+    return [*too_long, *test_file_problems(test_file, requirement_ids)]
+
+
+def show_clauses(instruction: Instruction) -> str:
+    """The words of the instruction that state each requirement."""
+    return "\n".join(f"{name}: {clause}" for name, clause in instruction.clauses.items())
 
 
 async def _solve(container: Container, solution: Solution, timeout_s: float) -> Rejected | None:
@@ -109,11 +119,10 @@ def _variables(
     copies: tuple[FileEntry, ...],
     feedback: Feedback | None,
 ) -> dict[str, object]:
-    clauses = "\n".join(f"{name}: {clause}" for name, clause in instruction.clauses.items())
     return {
         "instruction": instruction.text,
         "requirements": show_requirements(scenario.requirements),
-        "clauses": clauses,
+        "clauses": show_clauses(instruction),
         "solution_reference": scenario.solution_reference,
         "state": show_state(environment.e0, 4_000),
         "diff": show_diff(solution.execution.diff),

@@ -81,6 +81,18 @@ def rerun(seed: str, component: Component, profile: Profile = None) -> None:
 
 
 @app.command()
+def schemes(
+    profile: Profile = None,
+    seed: Annotated[list[str] | None, typer.Option(help="only this seed (repeatable)")] = None,
+    record: Annotated[Path | None, typer.Option(help="keep every completion as a recording in this folder")] = None,
+) -> None:
+    """Compare the forward, reverse and joint schemes on the seeds that were walked."""
+    from facet_dagster.cli.schemes import compare_schemes
+
+    compare_schemes(_settings(profile), _console(), seed, record)
+
+
+@app.command()
 def show(seed: str, profile: Profile = None) -> None:
     """Show the life of one seed: versions, rounds, evidence, cost."""
     show_seed(ParquetStore(_settings(profile).store), seed, _console())

@@ -1,5 +1,6 @@
 """Answers of DuckDB as tables for the terminal."""
 
+import pandas as pd
 from rich.markup import escape
 from rich.table import Table
 
@@ -8,7 +9,11 @@ from facet_dagster.yields.views import run_query
 
 def frame_table(store: str, query: str) -> Table:
     """The answer to a ready question as a table for the terminal."""
-    frame = run_query(store, query)
+    return shown_frame(run_query(store, query))
+
+
+def shown_frame(frame: pd.DataFrame) -> Table:
+    """A frame as a table for the terminal."""
     table = Table(*[str(column) for column in frame.columns], box=None)
     for row in frame.itertuples(index=False):
         table.add_row(*[_cell(value) for value in row])

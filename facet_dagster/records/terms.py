@@ -1,14 +1,25 @@
 """The terms under which a seed is worked on: limits, repeats and repair rounds (method pages 3-5)."""
 
+from enum import StrEnum
+
 from pydantic import Field
 
 from facet_dagster.records.base import Record
 from facet_dagster.records.container import Limits
 
 
+class Scheme(StrEnum):
+    """In which order instruction, solution and verifier are written (method 4)."""
+
+    FORWARD = "forward"  # instruction, solution, executed, then the verifier from what it changed
+    REVERSE = "reverse"  # instruction, verifier, then the solution
+    JOINT = "joint"  # all three in one call
+
+
 class ConstructionTerms(Record):
     """From a seed to an accepted task. Times in seconds."""
 
+    scheme: Scheme = Scheme.FORWARD
     environment_repairs: int = 3
     task_repairs: int = 5
     repeats: int = Field(default=2, ge=1)

@@ -24,6 +24,7 @@ GRAPH = {
     "sft_dataset": ("datasets", {"trajectories", "task_dataset"}),
     "yield_report": ("reports", {"task", "skills", "skill_rejects", "scenario_seeds", "trajectories"}),
     "cost_report": ("reports", {"task", "trajectories"}),
+    "scheme_report": ("reports", {"task"}),
 }
 
 
