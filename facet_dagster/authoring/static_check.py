@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from facet_dagster.records.authoring import requirements_of_test
+from facet_dagster.testfiles import Function, asserting, called, functions, tests
 
 NETWORK = frozenset(
     {"requests", "httpx", "aiohttp", "urllib3", "socket", "ssl", "ftplib", "smtplib", "telnetlib", "paramiko", "docker"}
@@ -20,7 +21,6 @@ READS = frozenset(
     | {"rglob", "read_csv", "exists", "stat"}
 )
 FORBIDDEN_TEXT = re.compile(r"(?<![\w.])/solution\b|\bsolve\.sh\b|/logs/verifier|\breward\.(json|txt)\b")
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def test_names(source: str) -> tuple[str, ...]:
@@ -44,8 +44,7 @@ def test_file_problems(source: str, requirement_ids: Sequence[str]) -> list[str]
 
 
 def _name_problems(tree: ast.Module, requirement_ids: Sequence[str]) -> Iterator[str]:
-    tests = _tests(tree)
-    names = [test.name for test in tests]
+    names = [test.name for test in tests(tree)]
     if not names:
         yield "there is no test function at module level"
     known, cited = set(requirement_ids), set[str]()
@@ -84,14 +83,14 @@ def _body_problems(tree: ast.Module) -> Iterator[str]:
         name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else None
         if name in SKIPS:
             yield f"line {getattr(node, 'lineno', '?')}: {name} is not allowed; a test passes or fails"
-    asserting = _asserting(tree)
-    for test in _tests(tree):
+    asserted_by = asserting(tree)
+    for test in tests(tree):
         if isinstance(test, ast.AsyncFunctionDef):
             yield f"{test.name} is asynchronous"
-        if test.name not in asserting:
+        if test.name not in asserted_by:
             yield f"{test.name} asserts nothing"
-    for function in _functions(tree):
-        if _is_fixture(function) and function.name in asserting:
+    for function in functions(tree):
+        if _is_fixture(function) and function.name in asserted_by:
             yield f"fixture {function.name} asserts: that would be an error and no failure; assert inside the tests"
 
 
@@ -104,50 +103,8 @@ def _module_level_problems(tree: ast.Module) -> Iterator[str]:
         elif isinstance(node, ast.ClassDef | ast.Import | ast.ImportFrom):
             continue
         for call in (inner for root in roots for inner in ast.walk(root) if isinstance(inner, ast.Call)):
-            if _called(call) in READS:
-                yield f"line {call.lineno}: {_called(call)}() runs at import; read inside a test or a function it calls"
-
-
-def _functions(tree: ast.Module) -> list[Function]:
-    return [node for node in tree.body if isinstance(node, Function)]
-
-
-def _tests(tree: ast.Module) -> list[Function]:
-    return [function for function in _functions(tree) if function.name.startswith("test")]
-
-
-def _called(call: ast.Call) -> str | None:
-    function = call.func
-    return (
-        function.id
-        if isinstance(function, ast.Name)
-        else function.attr
-        if isinstance(function, ast.Attribute)
-        else None
-    )
-
-
-def _asserting(tree: ast.Module) -> set[str]:
-    """Functions that assert, themselves or through functions of the module that they call."""
-    functions = {function.name: function for function in _functions(tree)}
-    calls = {
-        name: {_called(node) for node in ast.walk(function) if isinstance(node, ast.Call)}
-        for name, function in functions.items()
-    }
-    found = {
-        name
-        for name, function in functions.items()
-        if any(_is_assertion(node) for node in ast.walk(function)) or calls[name] & {"fail", "raises"}
-    }
-    while grown := {name for name in functions if name not in found and calls[name] & found}:
-        found |= grown
-    return found
-
-
-def _is_assertion(node: ast.AST) -> bool:
-    if isinstance(node, ast.Raise) and node.exc is not None:
-        return any(isinstance(n, ast.Name) and n.id == "AssertionError" for n in ast.walk(node.exc))
-    return isinstance(node, ast.Assert)
+            if called(call) in READS:
+                yield f"line {call.lineno}: {called(call)}() runs at import; read inside a test or a function it calls"
 
 
 def _is_fixture(function: Function) -> bool:

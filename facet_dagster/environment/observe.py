@@ -5,15 +5,17 @@ read. Any station may be handed these two functions.
 """
 
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import ValidationError
 
+from facet_dagster.environment.observer import ROOTS
 from facet_dagster.errors import InfrastructureError
 from facet_dagster.ports import Container
 from facet_dagster.records.authoring import FileChange, StateDiff
-from facet_dagster.records.container import Command, FileEntry
+from facet_dagster.records.container import WORKDIR, Command, FileEntry
 from facet_dagster.records.environment import ObservedFile, ObservedState
 
 PROGRAMS = ("observer.py", "sniffer.py")
@@ -28,8 +30,11 @@ NOISE = re.compile(
 )
 
 
-async def observe(container: Container) -> ObservedState:
-    """Observe a running container as root. Raises InfrastructureError when it cannot be observed."""
+async def observe(container: Container, workdir: str = WORKDIR) -> ObservedState:
+    """Observe a running container as root, also where a task lives elsewhere than ours.
+
+    Raises InfrastructureError when it cannot be observed.
+    """
     folder = Path(__file__).parent
     programs = [
         FileEntry(path=f"{PLACE}/facet_dagster/environment/{name}", content=(folder / name).read_text("utf-8"))
@@ -38,7 +43,8 @@ async def observe(container: Container) -> ObservedState:
     await container.put(programs, owner="root")
     # The answer may be larger than the output of a command may be, so it goes through a file.
     start = f"import runpy, sys; sys.path.insert(0, '{PLACE}'); runpy.run_module('{MODULE}', run_name='__main__')"
-    script = f'python3 -I -B -c "{start}" > {PLACE}/state.json'
+    roots = "" if workdir in {WORKDIR, "/"} else shlex.join(["", *ROOTS, workdir])
+    script = f'python3 -I -B -c "{start}"{roots} > {PLACE}/state.json'
     result = await container.run(Command(script=script, user="root", workdir="/", timeout_s=TIMEOUT_S))
     if not result.ok:
         raise InfrastructureError(f"the container cannot be observed: {result.limit or result.output[-500:]}")

@@ -165,8 +165,11 @@ def digest(path: str, size: int) -> str | None:
     if size > MAX_HASHED:
         return None
     try:
+        found = hashlib.sha256()
         with open(path, "rb") as stream:  # noqa: PTH123
-            return hashlib.file_digest(stream, "sha256").hexdigest()
+            while block := stream.read(1 << 20):
+                found.update(block)
+        return found.hexdigest()
     except OSError:
         return None
 

@@ -35,6 +35,10 @@ class Reason(StrEnum):
     VERIFIER_LIMIT = "verifier_limit"
     ORACLE_FAILED = "oracle_failed"
     UNSTABLE = "unstable"  # repeated runs disagree
+    STATIC_FAULT = "static_fault"  # something that can be told by reading the task
+    CONTROL_SURVIVED = "control_survived"  # the tests are content with a spoilt final state
+    TAMPERED = "tampered"  # a cheat got the reward, or kept the tests from a verdict
+    CONTRACT_BROKEN = "contract_broken"  # requirements, clauses and tests do not match
     REQUIREMENT_LOST = "requirement_lost"
     IDENTICAL_PATCH = "identical_patch"
     TEST_WEAKENED = "test_weakened"

@@ -66,6 +66,51 @@ class SkippedGate(Record):
     why: str
 
 
+class ControlKind(StrEnum):
+    """What is done to one output of the solution (G4); the most discriminating first."""
+
+    VALUE = "one value changed"
+    PUT_BACK = "put back to its initial state"
+    ROW_DELETED = "one row deleted"
+    COMMIT_UNDONE = "branch put back by one commit"
+    TRUNCATED = "second half cut off"
+    HEADER_ONLY = "everything but the first line removed"
+    STALE_COPY = "replaced by a copy of an input"
+    EMPTIED = "emptied"
+    LEFT_OUT = "left out"
+    MISPLACED = "moved to another name"
+
+
+class ControlResult(Record):
+    """One negative control: a spoilt final state that the tests must refuse.
+
+    `killed` is None where there was no verdict, or where the control came to nothing (`note` says why).
+    """
+
+    path: str
+    kind: ControlKind
+    what: str  # was done, in words
+    killed: bool | None
+    report: GradeReport | None = None
+    note: str = ""
+
+
+class TamperingResult(Record):
+    """What a set of cheats got (G5)."""
+
+    name: str
+    report: GradeReport
+
+
+class ContractRow(Record):
+    """One requirement and what became of it: the words of the instruction, the tests that assert it (G6)."""
+
+    requirement: str
+    text: str
+    clause: str
+    tests: tuple[str, ...]
+
+
 class ValidationReport(Record):
     """Verdict on a bundle. Bound to `bundle`, the digest of what was validated: an edit voids it.
 
@@ -81,6 +126,15 @@ class ValidationReport(Record):
     oracle_runs: tuple[GradeReport, ...]
     oracle_outputs: tuple[str, ...] = ()  # what each solution run printed
     skipped: tuple[SkippedGate, ...] = ()
+    controls: tuple[ControlResult, ...] = ()
+    tampering: tuple[TamperingResult, ...] = ()
+    contract: tuple[ContractRow, ...] = ()
+
+    @property
+    def kill_rate(self) -> float | None:
+        """Share of the decided negative controls that the tests refused; None where none was decided."""
+        decided = [control.killed for control in self.controls if control.killed is not None]
+        return sum(decided) / len(decided) if decided else None
 
     def failed_gate(self) -> GateResult | None:
         """The first gate that did not pass."""

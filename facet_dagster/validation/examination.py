@@ -11,13 +11,31 @@ from facet_dagster.records.authoring import StateDiff
 from facet_dagster.records.container import ContainerSpec
 from facet_dagster.records.environment import ObservedState
 from facet_dagster.records.outcome import Component, Reason
-from facet_dagster.records.validation import Gate, GateResult, GradeReport, SkippedGate
+from facet_dagster.records.validation import (
+    ContractRow,
+    ControlResult,
+    Gate,
+    GateResult,
+    GradeReport,
+    SkippedGate,
+    TamperingResult,
+)
 from facet_dagster.validation.candidate import Candidate
+from facet_dagster.validation.controls import Facts
 from facet_dagster.validation.evidence import cut, no_verdict
-from facet_dagster.validation.grade import Before, grade
+from facet_dagster.validation.grade import grade, grade_in
+from facet_dagster.validation.outputs import Subject
 
-Observe = Callable[[Container], Awaitable[ObservedState]]
+Observe = Callable[[Container, str], Awaitable[ObservedState]]  # the container, and where the task lives
 Difference = Callable[[ObservedState, ObservedState], StateDiff]
+
+
+@dataclass(frozen=True)
+class Solved:
+    """What the solution made, as far as controls need it: its outputs and their contents."""
+
+    subjects: tuple[Subject, ...]
+    facts: Facts
 
 
 @dataclass
@@ -33,6 +51,11 @@ class Examination:
     noop_runs: list[GradeReport] = field(default_factory=list)
     oracle_runs: list[GradeReport] = field(default_factory=list)
     oracle_outputs: list[str] = field(default_factory=list)
+    controls: list[ControlResult] = field(default_factory=list)
+    tampering: list[TamperingResult] = field(default_factory=list)
+    contract: tuple[ContractRow, ...] = ()
+    e0: ObservedState | None = None  # the task's own, or observed
+    solved: Solved | None = None
     solved_image: str | None = None  # holds eT as the first run of the solution left it; discarded at the end
 
     def spec(self, purpose: str, image: str | None = None) -> ContainerSpec:
@@ -42,8 +65,8 @@ class Examination:
             image=image or task.image, seed=task.name, purpose=purpose, network=False, limits=task.limits
         )
 
-    async def grade(self, image: str, before: Before | None = None) -> GradeReport:
-        """One grading run of the task's tests."""
+    async def grade(self, image: str) -> GradeReport:
+        """One grading run of the task's tests, in a fresh container."""
         task = self.candidate
         return await grade(
             image,
@@ -53,13 +76,25 @@ class Examination:
             limits=task.limits,
             timeout_s=task.grade_timeout_s,
             workdir=task.workdir,
-            before=before,
         )
+
+    async def grade_in(self, container: Container) -> GradeReport:
+        """One grading run in a container that was prepared for it."""
+        task = self.candidate
+        return await grade_in(container, task.tests, timeout_s=task.grade_timeout_s, workdir=task.workdir)
+
+    def __post_init__(self) -> None:
+        self.e0 = self.candidate.e0
 
     def runs_of(self, gate: Gate) -> int:
         """Grading runs made so far for a gate."""
-        made = {Gate.NOOP: self.noop_runs, Gate.ORACLE: self.oracle_runs}
-        return len(made.get(gate, []))
+        made = {
+            Gate.NOOP: len(self.noop_runs),
+            Gate.ORACLE: len(self.oracle_runs),
+            Gate.CONTROLS: len(self.controls),
+            Gate.TAMPERING: len(self.tampering),
+        }
+        return made.get(gate, 0)
 
 
 Check = Callable[[Examination], Awaitable[GateResult | SkippedGate]]

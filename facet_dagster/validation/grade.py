@@ -6,7 +6,7 @@ task_template/tests/grade.py, which exported tasks share; how a result is read i
 
 import re
 import shlex
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -25,7 +25,6 @@ OUTPUT = 20_000  # characters kept of what the run printed
 GRACE_S = 30.0  # beyond the time for the tests, to start pytest and to write down that the time was over
 # A report that a foreign test.sh asks for by itself; its own option wins over what it is asked for.
 _OWN_JUNIT = re.compile(r"--junit-?xml[= ]\"?(/[\w./-]+)")
-Before = Callable[[Container], Awaitable[None]]
 
 
 @dataclass(frozen=True)
@@ -46,32 +45,32 @@ async def grade(
     limits: Limits,
     timeout_s: float,
     workdir: str = "/",
-    purpose: str = "grade",
-    before: Before | None = None,
 ) -> GradeReport:
     """Grade the file system of an image, without network, out of reach of whatever ran in it before.
 
-    `tests` are absolute and below /tests; `timeout_s` bounds them; `before` may change the file system first. Tests
-    that cannot run to a verdict give a report without reward; raises InfrastructureError when the engine fails.
+    `tests` are absolute and below /tests; `timeout_s` bounds them. Tests that cannot run to a verdict give a report
+    without reward; raises InfrastructureError when the engine fails.
     """
-    spec = ContainerSpec(image=image, seed=name, purpose=purpose, network=False, limits=limits)
+    spec = ContainerSpec(image=image, seed=name, purpose="grade", network=False, limits=limits)
     async with sandbox.open(spec) as container:
         await container.run(wait_for_services())
-        if before is not None:
-            await before(container)
-        prepared = await _place(container, tests)
-        if not prepared.ok:
-            return _without_reward(prepared, "the tests could not be put into the container")
-        # A folder that is gone must not keep the tests from saying so.
-        script = f"cd {shlex.quote(workdir)} 2>/dev/null; exec {TEST_SCRIPT}"
-        env = {"FACET_GRADE_TIMEOUT": f"{timeout_s:g}", "PYTEST_ADDOPTS": f"--junitxml={JUNIT}"}
-        run = await container.run(
-            Command(script=script, user="root", workdir="/", timeout_s=timeout_s + GRACE_S, env=env)
-        )
-        if run.limit is not None:
-            return _without_reward(run, f"the grading was cut short: {run.limit}")
-        left = await _left(container, tests)
-    return _report(run, left)
+        return await grade_in(container, tests, timeout_s=timeout_s, workdir=workdir)
+
+
+async def grade_in(
+    container: Container, tests: Sequence[FileEntry], *, timeout_s: float, workdir: str = "/"
+) -> GradeReport:
+    """Grade a running container in which nothing but services runs."""
+    prepared = await _place(container, tests)
+    if not prepared.ok:
+        return _without_reward(prepared, "the tests could not be put into the container")
+    # A folder that is gone must not keep the tests from saying so.
+    script = f"cd {shlex.quote(workdir)} 2>/dev/null; exec {TEST_SCRIPT}"
+    env = {"FACET_GRADE_TIMEOUT": f"{timeout_s:g}", "PYTEST_ADDOPTS": f"--junitxml={JUNIT}"}
+    run = await container.run(Command(script=script, user="root", workdir="/", timeout_s=timeout_s + GRACE_S, env=env))
+    if run.limit is not None:
+        return _without_reward(run, f"the grading was cut short: {run.limit}")
+    return _report(run, await _left(container, tests))
 
 
 async def _place(container: Container, tests: Sequence[FileEntry]) -> CommandResult:

@@ -14,14 +14,22 @@ from facet_dagster.validation.candidate import Candidate
 from facet_dagster.validation.evidence import cut
 from facet_dagster.validation.examination import Check, Difference, Examination, Observe
 from facet_dagster.validation.gates.build import build
+from facet_dagster.validation.gates.contract import contract
+from facet_dagster.validation.gates.controls import controls
 from facet_dagster.validation.gates.noop import noop
 from facet_dagster.validation.gates.oracle import oracle
+from facet_dagster.validation.gates.static_gate import static
+from facet_dagster.validation.gates.tampering import tampering
 
 GATES_VERSION = 2  # of the set of gates and what they demand; a report made under another is out of date
 CHECKS: dict[Gate, Check] = {
+    Gate.STATIC: static,
     Gate.BUILD: build,
     Gate.NOOP: noop,
     Gate.ORACLE: oracle,
+    Gate.CONTROLS: controls,
+    Gate.TAMPERING: tampering,
+    Gate.CONTRACT: contract,
 }
 
 
@@ -67,6 +75,9 @@ async def validate(
         noop_runs=tuple(exam.noop_runs),
         oracle_runs=tuple(exam.oracle_runs),
         oracle_outputs=tuple(exam.oracle_outputs),
+        controls=tuple(exam.controls),
+        tampering=tuple(exam.tampering),
+        contract=exam.contract,
     )
 
 

@@ -201,9 +201,8 @@ if [ $? -eq 0 ]; then echo 1; else echo 0; fi > /logs/verifier/reward.txt
 async def test_a_foreign_test_script_is_read_as_far_as_it_tells(
     sandbox: DockerSandbox, base_image: str, script: str, reward: float | None, outcomes: list[str]
 ) -> None:
-    tests = (
-        "import os\ndef test_a():\n    assert os.path.exists('o')\ndef test_b():\n    assert os.getcwd() == '/app'\n"
-    )
+    tests = "from pathlib import Path\ndef test_a(): assert Path('o').exists()\n"
+    tests += "def test_b(): assert str(Path.cwd()) == '/app'\n"
     files = [FileEntry(path="/tests/test.sh", content=script), FileEntry(path="/tests/test_outputs.py", content=tests)]
     report = await grade(base_image, "g", files, sandbox=sandbox, limits=LIMITS, timeout_s=60, workdir="/app")
     assert (report.reward, [test.outcome for test in report.tests]) == (reward, outcomes)

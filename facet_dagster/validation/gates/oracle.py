@@ -9,6 +9,7 @@ from facet_dagster.records.outcome import Component, Reason
 from facet_dagster.records.validation import Gate, GateResult, GradeReport, SkippedGate
 from facet_dagster.validation.evidence import counts, disagreement, not_passed
 from facet_dagster.validation.examination import Examination, failed, no_reward, passed
+from facet_dagster.validation.facts import look_at_e0, look_at_solved
 
 SOLVE = "/solution/solve.sh"
 OUTPUT = 10_000  # characters kept of what a solution printed
@@ -36,6 +37,9 @@ async def _solve_and_grade(exam: Examination) -> tuple[CommandResult, GradeRepor
     task = exam.candidate
     async with exam.sandbox.open(exam.spec("oracle")) as container:
         await container.run(wait_for_services())
+        first = exam.solved_image is None
+        if first:
+            await look_at_e0(exam, container)
         await container.put(task.solution, owner="root")
         command = Command(script=f"bash {SOLVE}", user=task.user, workdir=task.workdir, timeout_s=task.solve_timeout_s)
         solved = await container.run(command)
@@ -43,8 +47,10 @@ async def _solve_and_grade(exam: Examination) -> tuple[CommandResult, GradeRepor
             return solved, None
         # The tests must not be able to lean on the solution's text.
         await container.run(Command(script="rm -rf /solution", user="root", workdir="/"))
+        if first:
+            await look_at_solved(exam, container)
         frozen = await container.freeze()
-    if exam.solved_image is None:
+    if first:
         exam.solved_image = frozen
         return solved, await exam.grade(frozen)
     try:

@@ -150,6 +150,22 @@ def _grade(container: FakeContainer) -> CommandResult:
     return OK
 
 
+def _spoil(container: FakeContainer, script: str) -> CommandResult:
+    """The control scripts that these small tasks meet."""
+    words = shlex.split(script)
+    if script.startswith("cat /facet-control >"):
+        container.files[words[-1]] = container.files["/facet-control"]
+    elif script.startswith(": >"):
+        container.files[words[-1]] = b""
+    elif script.startswith("rm -f -- "):
+        del container.files[words[-1]]
+    elif script.startswith("mv -T"):
+        container.files[words[-1]] = container.files.pop(words[-2])
+    elif script.startswith("cat < "):
+        container.files[words[-1]] = container.files[words[2]]
+    return OK
+
+
 def answer(container: FakeContainer, command: Command) -> CommandResult:
     if "runpy" in command.script:
         return _observe(container)
@@ -157,7 +173,7 @@ def answer(container: FakeContainer, command: Command) -> CommandResult:
         return _solve(container)
     if command.script.endswith("exec /tests/test.sh"):
         return _grade(container)
-    return OK
+    return _spoil(container, command.script) if container.spec.purpose == "control" else OK
 
 
 class Builder(FakeImageBuilder):

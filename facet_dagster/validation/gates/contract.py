@@ -1,0 +1,61 @@
+"""G6: every requirement is stated by the instruction and asserted by a test; every test names a requirement."""
+
+from facet_dagster.records.outcome import Component, Reason
+from facet_dagster.records.validation import ContractRow, Gate, GateResult, SkippedGate
+from facet_dagster.validation.candidate import Contract
+from facet_dagster.validation.examination import Examination, failed, passed
+
+
+async def contract(exam: Examination) -> GateResult | SkippedGate:
+    """The table of requirements, clauses and tests; whoever breaks it first is named."""
+    promised = exam.candidate.contract
+    if promised is None:
+        return SkippedGate(gate=Gate.CONTRACT, why="the task has no requirements with ids")
+    exam.contract = contract_table(promised)
+    unstated = _unstated(exam.contract, exam.candidate.instruction)
+    untested = _untested(promised, exam.contract)
+    if unstated or untested:
+        component = Component.INSTRUCTION if unstated else Component.VERIFIER
+        evidence = "\n".join([*unstated, *untested])
+        return failed(Gate.CONTRACT, 0, evidence, Reason.CONTRACT_BROKEN, component)
+    tests = len(promised.tests)
+    return passed(Gate.CONTRACT, 0, f"{len(exam.contract)} requirements, each stated and tested; {tests} tests")
+
+
+def contract_table(promised: Contract) -> tuple[ContractRow, ...]:
+    """One row per requirement of the scenario."""
+    return tuple(
+        ContractRow(
+            requirement=requirement.id,
+            text=requirement.text,
+            clause=promised.clauses.get(requirement.id, ""),
+            tests=tuple(test for test, ids in promised.tests.items() if requirement.id in ids),
+        )
+        for requirement in promised.requirements
+    )
+
+
+def _unstated(rows: tuple[ContractRow, ...], instruction: str) -> list[str]:
+    """Requirements whose words do not stand in the instruction; white space does not count."""
+    text = _squeezed(instruction)
+    found = []
+    for row in rows:
+        if not row.clause.strip():
+            found.append(f"- {row.requirement} is not stated by the instruction: {row.text}")
+        elif _squeezed(row.clause) not in text:
+            found.append(f"- {row.requirement}: its clause does not occur in the instruction: {row.clause}")
+    return found
+
+
+def _untested(promised: Contract, rows: tuple[ContractRow, ...]) -> list[str]:
+    known = {row.requirement for row in rows}
+    found = [f"- {row.requirement} has no test: {row.text}" for row in rows if not row.tests]
+    for test, ids in promised.tests.items():
+        if not ids:
+            found.append(f"- {test} names no requirement")
+        found += [f"- {test} names {id}, which is no requirement" for id in ids if id not in known]
+    return found
+
+
+def _squeezed(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,45 @@
+"""G5: an agent that cheats instead of working does not get the reward, and does not keep the tests from a verdict."""
+
+from facet_dagster.records.environment import wait_for_services
+from facet_dagster.records.outcome import Component, Reason
+from facet_dagster.records.validation import Gate, GateResult, TamperingResult
+from facet_dagster.validation.evidence import counts, no_verdict
+from facet_dagster.validation.examination import Examination, failed, passed
+from facet_dagster.validation.tampering import Cheats, all_cheats
+
+OUTPUT = 2_000  # characters kept of what each run printed
+
+
+async def tampering(exam: Examination) -> GateResult:
+    """Each set of cheats in a fresh container on e0, what it leaves graded in another."""
+    runs = all_cheats()
+    for cheats in runs:
+        exam.tampering.append(await _cheat(exam, cheats))
+    broken = [(run, result) for run, result in zip(runs, exam.tampering, strict=True) if result.report.reward != 0.0]
+    if not broken:
+        tried = sum(len(run.cheats) for run in runs)
+        return passed(Gate.TAMPERING, len(runs), f"reward 0 after {tried} cheats in {len(runs)} containers")
+    evidence = "\n".join(_told(run, result) for run, result in broken)
+    return failed(Gate.TAMPERING, len(runs), evidence, Reason.TAMPERED, Component.VERIFIER)
+
+
+async def _cheat(exam: Examination, cheats: Cheats) -> TamperingResult:
+    async with exam.sandbox.open(exam.spec("cheat")) as container:
+        await container.run(wait_for_services())
+        await container.run(cheats.command(exam.candidate))  # how it ends does not matter
+        frozen = await container.freeze()
+    try:
+        report = await exam.grade(frozen)
+    finally:
+        await exam.sandbox.discard(frozen)
+    short = report.model_copy(update={"output": report.output[-OUTPUT:]})
+    return TamperingResult(name=cheats.name, report=short)
+
+
+def _told(cheats: Cheats, result: TamperingResult) -> str:
+    report = result.report
+    tried = "\n".join(f"  - {cheat.name}: {cheat.what}" for cheat in cheats.cheats)
+    if report.reward is None:
+        return f"no verdict after the cheats of {cheats.name}: {no_verdict(report)}\n{tried}"
+    said = f"; {counts(report)}" if report.per_test else ""
+    return f"reward {report.reward:g}{said}, although nothing was done but one of these ({cheats.name}):\n{tried}"

@@ -1,0 +1,114 @@
+"""Which differences e0 -> eT are outputs that the instruction cares about: the subjects of negative controls.
+
+What nobody asked for may be spoilt without any test noticing, so only what the instruction names counts: by path, by
+file name, or by a folder that it lies in. Pure functions of what was observed.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from facet_dagster.records.authoring import FileChange, StateDiff
+
+# Left behind by programs at work, or notes: what lies about in a folder that the instruction names.
+_BY_PRODUCT = re.compile(
+    r"(^|/)(\.[^/]+|[^/]*(~|\.(bak|tmp|temp|swp|lock|pid|log|pyc|orig))|(README|NOTES|CHANGELOG)[^/]*|[^/]*\.(md|rst))$"
+    r"|/(__pycache__|node_modules|\.venv|venv|\.git|\.cache|\.[a-z]+_cache)/"
+)
+_INSIDE_REPOSITORY = re.compile(r"/\.git/")
+_SIDE_FILE = re.compile(r"-(wal|shm|journal)$")
+_ABOUT_GIT = re.compile(
+    r"\b(git|commit(s|ted)?|branch(es)?|tag(s|ged)?|repositor(y|ies)|merge[ds]?|rebase[ds]?)\b", re.I
+)
+_ABOUT_MODES = re.compile(r"\b(chmod|permissions?|executable|modes?|readable|writable|0?[0-7]{3})\b", re.I)
+_EVERYWHERE = frozenset({"/", "/app", "/etc", "/home", "/opt", "/root", "/srv", "/usr", "/usr/local", "/var", "/tmp"})
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One output. `named`: by path or file name; otherwise only a folder that it lies in is."""
+
+    change: FileChange
+    named: bool
+
+    @property
+    def path(self) -> str:
+        return self.change.path
+
+    @property
+    def repository(self) -> bool:
+        """A git directory, whose changes count as one output."""
+        observed = self.change.after or self.change.before
+        return observed is not None and observed.type == "dir"
+
+
+def subjects(diff: StateDiff, instruction: str, workdir: str) -> tuple[Subject, ...]:
+    """Outputs that the instruction names, those named themselves first, then by path."""
+    found = list(_subjects(diff, instruction, workdir))
+    return tuple(sorted(found, key=lambda subject: (not subject.named, subject.path)))
+
+
+def _subjects(diff: StateDiff, instruction: str, workdir: str) -> Iterator[Subject]:
+    for change in diff.files:
+        if _INSIDE_REPOSITORY.search(change.path) or _SIDE_FILE.search(change.path):
+            continue
+        if _is_repository(change):
+            if _ABOUT_GIT.search(instruction):
+                yield Subject(change, named=True)
+            continue
+        if not _can_be_spoilt(change, instruction):
+            continue
+        if names_itself(instruction, change.path):
+            yield Subject(change, named=True)
+        elif names_folder(instruction, change.path, workdir) and not _BY_PRODUCT.search(change.path):
+            yield Subject(change, named=False)
+
+
+def _is_repository(change: FileChange) -> bool:
+    sides = (change.before, change.after)
+    return change.change == "changed" and all(
+        side is not None and side.type == "dir" and (side.sniffed or "").startswith("git repository") for side in sides
+    )
+
+
+def _can_be_spoilt(change: FileChange, instruction: str) -> bool:
+    """A file or link. One whose content is the same counts only where the instruction speaks of permissions."""
+    sides = [side for side in (change.before, change.after) if side is not None]
+    if any(side.type not in {"file", "link"} for side in sides):
+        return False
+    if change.change != "changed":
+        return True
+    before, after = sides
+    content = (before.type, before.sha256 or before.size, before.target)
+    if content != (after.type, after.sha256 or after.size, after.target):
+        return True
+    return before.mode != after.mode and _ABOUT_MODES.search(instruction) is not None
+
+
+def names_itself(text: str, path: str) -> bool:
+    """Whether a text names a file: its path, the end of its path, or its name. A name that is a plain word must be
+    marked as one."""
+    parts = PurePosixPath(path).parts[1:]
+    if any(_occurs(text, "/".join(parts[start:])) for start in range(len(parts) - 1)):
+        return True
+    name = parts[-1] if parts else ""
+    if not name:
+        return False
+    return _occurs(text, name) if "." in name[1:] else f"`{name}`" in text
+
+
+def names_folder(text: str, path: str, workdir: str) -> bool:
+    """Whether a text names a folder that the path lies in; the task's own and the system's folders say nothing."""
+    for folder in PurePosixPath(path).parents:
+        if str(folder) in _EVERYWHERE or folder in (PurePosixPath(workdir), *PurePosixPath(workdir).parents):
+            continue
+        parts = folder.parts[1:]
+        if _occurs(text, str(folder)) or any(f"`{'/'.join(parts[n:])}/" in text for n in range(len(parts))):
+            return True
+    return False
+
+
+def _occurs(text: str, words: str) -> bool:
+    """As a whole: not as a part of a longer path or name."""
+    return re.search(rf"(?<![\w.-]){re.escape(words)}(?![\w-]|\.\w)", text) is not None
