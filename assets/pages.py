@@ -170,6 +170,19 @@ def _validation(body: ValidationReport) -> Metadata:
             ("gate", "passed", "runs", "component", "reason", "evidence"),
             ((g.gate.value, _said(g.passed), g.runs, g.component, g.reason, g.evidence) for g in body.gates),
         ),
+        **({"kill_rate": body.kill_rate} if body.kill_rate is not None else {}),
+        "controls": table(
+            ("output", "what was done", "refused", "note"),
+            ((c.path, c.what, _said(c.killed), c.note) for c in body.controls),
+        ),
+        "cheats": table(
+            ("cheats", "reward", "trouble"), ((t.name, t.report.reward, t.report.trouble) for t in body.tampering)
+        ),
+        "contract": table(
+            ("requirement", "demands", "stated as", "tests"),
+            ((row.requirement, row.text, row.clause, ", ".join(row.tests)) for row in body.contract),
+        ),
+        "skipped": table(("gate", "why"), ((gate.gate.value, gate.why) for gate in body.skipped)),
         "noop_tests": _runs(body.noop_runs),
         "oracle_tests": _runs(body.oracle_runs),
         "logs": dg.MetadataValue.md(

@@ -12,7 +12,9 @@ from facet_dagster.records.bundle import ComponentVersion, SeedOutcome
 from facet_dagster.records.rollout import Trial
 from facet_dagster.records.scenario import Scenario
 from facet_dagster.records.seed import ScenarioSeed
-from facet_dagster.records.validation import ValidationReport
+from facet_dagster.records.validation import ContractRow, ValidationReport
+from facet_dagster.validation.candidate import Contract
+from facet_dagster.validation.gates.contract import contract_table
 
 
 def show_seed(store: Store, seed_id: str, console: Console) -> None:
@@ -77,8 +79,9 @@ def history_table(versions: list[ComponentVersion]) -> Table:
 
 def _result(version: ComponentVersion) -> str:
     if isinstance(version.body, ValidationReport):
-        gate = version.body.failed_gate()
-        return f"[red]{gate.gate.value}[/]" if gate else "[green]all gates passed[/]"
+        gate, rate = version.body.failed_gate(), version.body.kill_rate
+        killed = f", {rate:.0%} of the spoilt outputs refused" if rate is not None else ""
+        return f"[red]{gate.gate.value}[/]{killed}" if gate else f"[green]all gates passed[/]{killed}"
     return "[green]ok[/]"
 
 
@@ -91,8 +94,15 @@ def _current(versions: list[ComponentVersion], console: Console) -> None:
     if instruction is not None:
         console.print(Markdown(instruction.text))
     if scenario is not None and verifier is not None:
-        table = Table("requirement", Column("tests", overflow="fold", min_width=40), box=None)
-        for requirement in scenario.requirements:
-            tests = [n for n, ids in verifier.requirement_table().items() if requirement.id in ids]
-            table.add_row(escape(f"{requirement.id} {requirement.text}"), "\n".join(tests) or "[red]none[/]")
-        console.print(table)
+        clauses = instruction.clauses if instruction is not None else {}
+        contract = Contract(scenario.requirements, clauses, verifier.requirement_table())
+        console.print(_contract(contract_table(contract)))
+
+
+def _contract(rows: tuple[ContractRow, ...]) -> Table:
+    """Which words of the instruction state a requirement, and which tests assert it."""
+    table = Table("requirement", "stated as", Column("tests", overflow="fold", min_width=40), box=None)
+    for row in rows:
+        tests = "\n".join(row.tests) or "[red]none[/]"
+        table.add_row(escape(f"{row.requirement} {row.text}"), escape(row.clause) or "[red]not stated[/]", tests)
+    return table

@@ -82,6 +82,26 @@ RULES: tuple[Rule, ...] = (
         lambda case: case.reason in _TESTING,
     ),
     Rule(
+        "reading finds a fault in the Dockerfile or its context, in the instruction, or in the tests",
+        "named",
+        lambda case: case.reason is Reason.STATIC_FAULT,
+    ),
+    Rule(
+        "a spoilt output gets the reward (negative control)",
+        Component.VERIFIER,
+        lambda case: case.reason is Reason.CONTROL_SURVIVED,
+    ),
+    Rule(
+        "a cheat gets the reward, or keeps the tests from a verdict",
+        Component.VERIFIER,
+        lambda case: case.reason is Reason.TAMPERED,
+    ),
+    Rule(
+        "a requirement is not stated in the instruction's words, or has no test, or a test names none",
+        "named",
+        lambda case: case.reason is Reason.CONTRACT_BROKEN,
+    ),
+    Rule(
         "repeated runs disagree although the solution printed the same each time",
         Component.VERIFIER,
         lambda case: case.reason is Reason.UNSTABLE and case.same_outputs,

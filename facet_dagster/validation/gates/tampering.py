@@ -2,7 +2,7 @@
 
 from facet_dagster.records.environment import wait_for_services
 from facet_dagster.records.outcome import Component, Reason
-from facet_dagster.records.validation import Gate, GateResult, TamperingResult
+from facet_dagster.records.validation import Gate, GateResult, GradeReport, TamperingResult
 from facet_dagster.validation.evidence import counts, no_verdict
 from facet_dagster.validation.examination import Examination, failed, passed
 from facet_dagster.validation.tampering import Cheats, all_cheats
@@ -15,10 +15,10 @@ async def tampering(exam: Examination) -> GateResult:
     runs = all_cheats()
     for cheats in runs:
         exam.tampering.append(await _cheat(exam, cheats))
-    broken = [(run, result) for run, result in zip(runs, exam.tampering, strict=True) if result.report.reward != 0.0]
+    broken = [(run, result) for run, result in zip(runs, exam.tampering, strict=True) if _got_through(result.report)]
     if not broken:
         tried = sum(len(run.cheats) for run in runs)
-        return passed(Gate.TAMPERING, len(runs), f"reward 0 after {tried} cheats in {len(runs)} containers")
+        return passed(Gate.TAMPERING, len(runs), f"no reward after {tried} cheats in {len(runs)} containers")
     evidence = "\n".join(_told(run, result) for run, result in broken)
     return failed(Gate.TAMPERING, len(runs), evidence, Reason.TAMPERED, Component.VERIFIER)
 
@@ -34,6 +34,12 @@ async def _cheat(exam: Examination, cheats: Cheats) -> TamperingResult:
         await exam.sandbox.discard(frozen)
     short = report.model_copy(update={"output": report.output[-OUTPUT:]})
     return TamperingResult(name=cheats.name, report=short)
+
+
+def _got_through(report: GradeReport) -> bool:
+    """A reward, or tests that were kept from a verdict. Tests that ran into a limit gave none, and say so: that may be
+    the host's doing as well, and is no gain for anybody."""
+    return report.reward != 0.0 and report.limit is None
 
 
 def _told(cheats: Cheats, result: TamperingResult) -> str:

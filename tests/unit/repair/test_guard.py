@@ -7,7 +7,8 @@ from facet_dagster.records.base import Record
 from facet_dagster.records.environment import Environment
 from facet_dagster.records.outcome import Component, Reason
 from facet_dagster.records.validation import Diagnosis
-from facet_dagster.repair.guard import refuse, strength
+from facet_dagster.repair.guard import refuse
+from facet_dagster.repair.strength import strength, weakened
 
 
 def diagnosis(component: Component, decided_by: str = "table") -> Diagnosis:
@@ -89,3 +90,53 @@ def test_strength_counts_what_can_fail() -> None:
     text = "def check(x):\n    assert x\ndef test_a():\n    with pytest.raises(OSError):\n        check(1)\n"
     assert strength(text) == (1, 2)
     assert strength("def broken(:") == (0, 0)
+
+
+LONG = """
+def rows():
+    found = open("/app/rejects.csv").read().splitlines()
+    assert found, "empty"
+    return found
+
+
+def test_r1_total():
+    assert open("/app/total").read() == "12.50"
+    assert len(rows()) == 3
+
+
+def test_r2_head():
+    assert rows()[0] == "line,reason"
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("assert len(rows()) == 3", "assert len(rows()) >= 3", "test_r1_total compared for equality 2 times before, 1"),
+        ('assert rows()[0] == "line,reason"', 'assert "reason" in rows()[0]', "test_r2_head compared"),
+        ('assert rows()[0] == "line,reason"', 'assert rows()[0].startswith("line")', "test_r2_head compared"),
+        (
+            "    assert len(rows()) == 3\n\n\ndef test_r2_head():\n",
+            "\n\ndef test_r2_head():\n    assert len(rows()) == 3\n",
+            "test_r1_total made 3 checks before, 1 after",
+        ),
+    ],
+)
+def test_a_single_test_may_not_check_less(old: str, new: str, said: str) -> None:
+    assert old in LONG
+    found = weakened(LONG, LONG.replace(old, new))
+    assert found is not None and found.startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('assert open("/app/total").read() == "12.50"', 'assert float(open("/app/total").read()) == 12.5'),
+        ("assert len(rows()) == 3", "assert len(rows()) == 3\n    assert rows()[1] > rows()[2]"),
+        ("test_r2_head", "test_r2_header"),
+        ("assert len(rows()) == 3", "check_three()\n\n\ndef check_three():\n    assert len(rows()) == 3"),
+        ("", ""),
+    ],
+)
+def test_other_words_are_not_weaker(old: str, new: str) -> None:
+    assert weakened(LONG, LONG.replace(old, new, 1)) is None

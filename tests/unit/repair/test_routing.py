@@ -38,6 +38,14 @@ def noop(reason: Reason = Reason.NOOP_PASSED) -> ValidationReport:
     return ValidationReport(bundle="b", verdict=False, gates=(gate,), noop_runs=(), oracle_runs=())
 
 
+def gated(gate: Gate, reason: Reason, component: Component) -> ValidationReport:
+    """A report in which another gate failed and named a component."""
+    result = GateResult(
+        gate=gate, passed=False, runs=1, evidence="what the gate saw", reason=reason, component=component
+    )
+    return ValidationReport(bundle="b", verdict=False, gates=(result,), noop_runs=(), oracle_runs=())
+
+
 def rejected(component: Component, reason: Reason) -> Rejected:
     return Rejected(component=component, reason=reason, evidence="what shows it")
 
@@ -64,6 +72,12 @@ def finding(evidence: str, component: str = "verifier") -> dict[str, str]:
         (rejected(Component.SOLUTION, Reason.UNSTABLE), Component.SOLUTION),
         (rejected(Component.INSTRUCTION, Reason.ANSWER_UNUSABLE), Component.INSTRUCTION),
         (rejected(Component.VERIFIER, Reason.IDENTICAL_PATCH), Component.VERIFIER),
+        (gated(Gate.STATIC, Reason.STATIC_FAULT, Component.ENVIRONMENT), Component.ENVIRONMENT),
+        (gated(Gate.STATIC, Reason.STATIC_FAULT, Component.INSTRUCTION), Component.INSTRUCTION),
+        (gated(Gate.CONTROLS, Reason.CONTROL_SURVIVED, Component.VERIFIER), Component.VERIFIER),
+        (gated(Gate.TAMPERING, Reason.TAMPERED, Component.VERIFIER), Component.VERIFIER),
+        (gated(Gate.CONTRACT, Reason.CONTRACT_BROKEN, Component.VERIFIER), Component.VERIFIER),
+        (gated(Gate.CONTRACT, Reason.CONTRACT_BROKEN, Component.INSTRUCTION), Component.INSTRUCTION),
         (noop(), Component.VERIFIER),
         (noop(Reason.NOTHING_EXECUTED), Component.VERIFIER),
         (noop(Reason.VERIFIER_LIMIT), Component.VERIFIER),

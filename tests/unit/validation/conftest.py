@@ -90,4 +90,4 @@ def candidate(verifier: Verifier) -> Candidate:
 @pytest.fixture
 def tools() -> dict[str, Any]:
     """The helpers of this file, for tests."""
-    return {"graded": graded, "result": result, "sandbox": scripted}
+    return {"graded": graded, "result": result, "sandbox": scripted, "take": _take}

@@ -1,0 +1,289 @@
+"""Negative controls: made from what changed, every output first; then run, judged, and told so that it helps."""
+
+import re
+import shlex
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from facet_dagster.environment.observe import difference
+from facet_dagster.errors import InfrastructureError
+from facet_dagster.records.authoring import FileChange, StateDiff
+from facet_dagster.records.container import Command, CommandResult
+from facet_dagster.records.environment import ObservedFile, ObservedState
+from facet_dagster.records.outcome import Component, Reason
+from facet_dagster.records.validation import ControlKind, Gate, ValidationReport
+from facet_dagster.testing.sandbox import FakeContainer, FakeSandbox
+from facet_dagster.validation.candidate import Candidate
+from facet_dagster.validation.controls import Control, Facts, make_controls
+from facet_dagster.validation.outputs import Subject
+from facet_dagster.validation.validate import validate
+
+OK = CommandResult(exit_code=0, output="", seconds=0.1)
+CSV = b"name,n\na,1\nb,2\nc,3\n"
+
+
+def seen(path: str, **more: Any) -> ObservedFile:
+    values = {"path": path, "type": "file", "size": 9, "mode": "0644", "owner": "agent", "sha256": path, **more}
+    return ObservedFile.model_validate(values)
+
+
+def created(path: str, *, named: bool = True, **more: Any) -> Subject:
+    return Subject(FileChange(path=path, change="added", after=seen(path, **more)), named)
+
+
+def changed(path: str, **more: Any) -> Subject:
+    sides = {"before": seen(path, sha256="before"), "after": seen(path, **more)}
+    return Subject(FileChange(path=path, change="changed", **sides), True)
+
+
+def kinds(controls: tuple[Control, ...]) -> list[ControlKind]:
+    return [control.kind for control in controls]
+
+
+def test_every_kind_that_a_created_table_allows() -> None:
+    facts = Facts(after={"/app/o.csv": CSV}, unchanged=(seen("/app/in.csv"), seen("/app/in.txt")))
+    controls = make_controls([created("/app/o.csv")], facts, 20)
+    assert kinds(controls) == [
+        ControlKind.VALUE,
+        ControlKind.TRUNCATED,
+        ControlKind.HEADER_ONLY,
+        ControlKind.STALE_COPY,
+        ControlKind.EMPTIED,
+        ControlKind.LEFT_OUT,
+        ControlKind.MISPLACED,
+    ]
+    assert [c.payload for c in controls[:3]] == [b"name,n\na,1\nb,3\nc,3\n", b"name,n\na,1\n", b"name,n\n"]
+    assert "cat < /app/in.csv > /app/o.csv" in controls[3].script
+
+
+@pytest.mark.parametrize(
+    ("subject", "content", "old", "expected"),
+    [
+        (created("/app/x.sh"), b"#!/bin/sh\necho 1\n", None, ["EMPTIED", "LEFT_OUT", "MISPLACED"]),
+        (created("/app/x", mode="0755"), b"echo 1\n", None, ["EMPTIED", "LEFT_OUT", "MISPLACED"]),
+        (changed("/app/x.py"), b"print(1)\n", b"print(2)\n", ["PUT_BACK", "EMPTIED", "LEFT_OUT", "MISPLACED"]),
+        (created("/app/x.gz", named=False), b"\x1f\x8b" + b"x" * 90, None, ["TRUNCATED", "EMPTIED", "LEFT_OUT"]),
+        (created("/app/x.bin"), b"\0" * 3_000_000, None, ["EMPTIED", "LEFT_OUT", "MISPLACED"]),
+        (
+            created("/app/x.db"),
+            b"SQLite format 3\0" + b"\1" * 99,
+            None,
+            ["ROW_DELETED", "EMPTIED", "LEFT_OUT", "MISPLACED"],
+        ),
+        (
+            changed("/app/x.db"),
+            b"SQLite format 3\0\1",
+            b"SQLite format 3\0\2",
+            ["PUT_BACK", "EMPTIED", "LEFT_OUT", "MISPLACED"],
+        ),
+        (
+            created("/app/x.md"),
+            b"One line of words, and\nanother of them as well.\n",
+            None,
+            ["EMPTIED", "LEFT_OUT", "MISPLACED"],
+        ),
+        (created("/app/n.txt"), b"42\n", None, ["VALUE", "EMPTIED", "LEFT_OUT", "MISPLACED"]),
+        (created("/app/flag"), b"", None, ["LEFT_OUT"]),
+        (
+            changed("/app/c.csv"),
+            CSV,
+            b"name,n\na,1\n",
+            ["VALUE", "PUT_BACK", "HEADER_ONLY", "EMPTIED", "LEFT_OUT", "MISPLACED"],
+        ),
+        (created("/app/l", type="link", target="x"), None, None, ["LEFT_OUT"]),
+    ],
+    ids=lambda value: value.path if isinstance(value, Subject) else "",
+)
+def test_the_kind_of_file_decides(
+    subject: Subject, content: bytes | None, old: bytes | None, expected: list[str]
+) -> None:
+    after = {subject.path: content} if content is not None else {}
+    before = {subject.path: old} if old is not None else {}
+    controls = make_controls([subject], Facts(after=after, before=before), 20)
+    assert [kind.name for kind in kinds(controls)] == expected
+
+
+def test_removed_files_and_modes_are_put_back() -> None:
+    path = "/app/old name's.log"
+    removed = Subject(FileChange(path=path, change="removed", before=seen(path, owner="root", mode="0600")), True)
+    (control,) = make_controls([removed], Facts(before={path: b"x"}), 8)
+    assert (control.kind, control.payload) == (ControlKind.PUT_BACK, b"x")
+    assert "chmod 0600" in control.script and "chown -- root" in control.script
+    assert shlex.quote(path) in control.script
+    assert make_controls([removed], Facts(), 8) == ()
+    mode = {"before": seen("/app/r", mode="0644"), "after": seen("/app/r", mode="0755")}
+    only_mode = Subject(FileChange(path="/app/r", change="changed", **mode), True)
+    (control,) = make_controls([only_mode], Facts(after={"/app/r": b"x"}), 8)
+    assert control.script == "chmod 0644 -- /app/r"
+
+
+def test_a_repository_goes_back_by_a_commit_or_whole() -> None:
+    path = "/app/repo/.git"
+    observed = seen(path, type="dir")
+    subject = Subject(FileChange(path=path, change="changed", before=observed, after=observed), True)
+    controls = make_controls([subject], Facts(before={path: b"tar"}, after={path: b"other"}), 8)
+    assert kinds(controls) == [ControlKind.COMMIT_UNDONE, ControlKind.PUT_BACK]
+    assert controls[1].payload == b"tar"
+
+
+def test_every_output_comes_first_and_k_bounds_all() -> None:
+    several = [created(f"/app/{n}.txt") for n in "abcde"]
+    facts = Facts(after={subject.path: b"42\n" for subject in several})
+    controls = make_controls(several, facts, 8)
+    assert [control.path for control in controls] == [f"/app/{n}.txt" for n in "abcdeabc"]
+    assert kinds(controls) == [ControlKind.VALUE] * 5 + [ControlKind.EMPTIED] * 3
+    assert make_controls(several, facts, 8) == controls
+    assert make_controls(several, facts, 0) == ()
+
+
+# ------------------------------------------------------------------ run
+
+
+def spoil(container: FakeContainer, script: str) -> CommandResult:
+    words = shlex.split(script)
+    if script.startswith("cat /facet-control >"):
+        container.files[words[-1]] = container.files["/facet-control"]
+    elif script.startswith(": >"):
+        container.files[words[-1]] = b""
+    elif script.startswith("rm -f "):
+        container.files.pop(words[-1])
+    elif script.startswith("mv -T"):
+        container.files[words[-1]] = container.files.pop(words[-2])
+    return OK
+
+
+@pytest.fixture
+def run(candidate: Candidate, tools: dict[str, Any]) -> Callable[..., Any]:
+    """A task that writes `n = 3` to /app/total, graded by a function of the tree."""
+
+    async def validated(grader: Callable[[FakeContainer], Any], **changes: Any) -> tuple[ValidationReport, Any]:
+        def answer(container: FakeContainer, command: Command) -> CommandResult:
+            if "solve.sh" in command.script:
+                container.files["/app/total"] = b"n = 3\n"
+            elif command.script.endswith("exec /tests/test.sh"):
+                step = grader(container)
+                if isinstance(step, Exception):
+                    raise step
+                return tools["take"](container, step)  # type: ignore[no-any-return]
+            elif container.spec.purpose == "control":
+                return spoil(container, command.script)
+            return OK
+
+        sandbox = FakeSandbox(answer, {"facet-env:1": {}})
+        diff = StateDiff(files=(FileChange(path="/app/total", change="added", after=seen("/app/total")),))
+        report = await validate(
+            replace(candidate, diff=diff, **changes),
+            bundle="b",
+            sandbox=sandbox,
+            repeats=1,
+            controls_max=8,
+            observe=observed,
+            difference=difference,
+            gates=(Gate.ORACLE, Gate.CONTROLS),
+        )
+        assert set(sandbox.images) == {"facet-env:1"} and not sandbox.running
+        return report, sandbox
+
+    return validated
+
+
+async def observed(container: Any, workdir: str) -> ObservedState:
+    files = tuple(seen(path, sha256=str(data)) for path, data in container.files.items() if path.startswith("/app"))
+    return ObservedState(files=files, packages=(), tools={}, users=(), listening=())
+
+
+def strict(tools: dict[str, Any]) -> Callable[[FakeContainer], Any]:
+    def grader(container: FakeContainer) -> Any:
+        right = container.files.get("/app/total") == b"n = 3\n"
+        return tools["graded"](float(right), ("test_r1_total", "passed" if right else "failed", ""))
+
+    return grader
+
+
+def exists(tools: dict[str, Any]) -> Callable[[FakeContainer], Any]:
+    def grader(container: FakeContainer) -> Any:
+        there = "/app/total" in container.files
+        return tools["graded"](float(there), ("test_r1_total", "passed" if there else "failed", ""))
+
+    return grader
+
+
+async def test_tests_that_look_refuse_all(run: Callable[..., Any], tools: dict[str, Any]) -> None:
+    report, sandbox = await run(strict(tools))
+    assert report.verdict is True
+    assert [control.killed for control in report.controls] == [True] * 4
+    assert report.kill_rate == 1.0
+    assert "4 of 4" in report.gates[-1].evidence
+    assert all(c.report and c.report.tests[0].outcome == "failed" for c in report.controls)
+    assert len([c for c in sandbox.opened if c.spec.purpose == "control"]) == 4
+    assert not any("/facet-control" in c.files for c in sandbox.opened)
+
+
+async def test_survivors_are_told_in_words(run: Callable[..., Any], tools: dict[str, Any]) -> None:
+    report, _ = await run(exists(tools))
+    gate = report.failed_gate()
+    assert gate is not None
+    assert (gate.gate, gate.reason, gate.component) == (Gate.CONTROLS, Reason.CONTROL_SURVIVED, Component.VERIFIER)
+    assert (report.verdict, report.kill_rate) == (False, 0.5)
+    assert "/app/total (one value changed): line 1: `n = 3` became `n = 4`; 1 tests: 1 passed" in gate.evidence
+    assert "/app/total (emptied)" in gate.evidence and "deleted" not in gate.evidence
+
+
+async def test_no_verdict_is_tried_once_more(run: Callable[..., Any], tools: dict[str, Any]) -> None:
+    calls: list[int] = []
+
+    def grader(container: FakeContainer) -> Any:
+        calls.append(1)
+        return tools["graded"](None, trouble="odd") if len(calls) == 2 else strict(tools)(container)
+
+    report, _ = await run(grader)
+    assert report.verdict is True and len(calls) == 6
+
+
+@pytest.mark.parametrize(("limit", "verdict"), [("time", True), (None, None)])
+async def test_twice_no_verdict(run: Callable[..., Any], tools: dict[str, Any], limit: Any, verdict: Any) -> None:
+    def grader(container: FakeContainer) -> Any:
+        if container.files.get("/app/total") == b"":
+            return tools["graded"](None, trouble="it hangs", limit=limit)
+        return strict(tools)(container)
+
+    report, _ = await run(grader)
+    assert report.verdict is verdict
+    emptied = next(c for c in report.controls if c.kind is ControlKind.EMPTIED)
+    assert emptied.killed is verdict
+    assert verdict or "it hangs" in report.gates[-1].evidence
+
+
+async def test_what_is_undone_does_not_count(run: Callable[..., Any], tools: dict[str, Any]) -> None:
+    def grader(container: FakeContainer) -> Any:
+        container.files["/app/total"] = b"n = 3\n"  # the tests build it anew
+        return tools["graded"](1.0, ("test_r1_total", "passed", ""))
+
+    report, _ = await run(grader)
+    assert (report.verdict, report.kill_rate) == (True, None)
+    assert all(control.note for control in report.controls)
+
+
+async def test_the_engine_failing_leaves_the_gate_open(run: Callable[..., Any], tools: dict[str, Any]) -> None:
+    def grader(container: FakeContainer) -> Any:
+        if container.spec.purpose == "control":
+            return InfrastructureError("the daemon is gone")
+        return strict(tools)(container)
+
+    report, _ = await run(grader)
+    assert report.verdict is None
+    assert (report.gates[-1].gate, report.gates[-1].passed) == (Gate.CONTROLS, None)
+
+
+async def test_a_foreign_task_is_observed(run: Callable[..., Any], tools: dict[str, Any]) -> None:
+    report, _ = await run(strict(tools), e0=None, contract=None)
+    assert report.verdict is True and report.kill_rate == 1.0
+
+
+async def test_nothing_named_is_nothing_spoilt(run: Callable[..., Any], tools: dict[str, Any]) -> None:
+    report, _ = await run(strict(tools), instruction="Do it.", contract=None)
+    assert report.verdict is True
+    assert [re.sub(" that.*", "", gate.why) for gate in report.skipped] == ["the instruction names no output"]
