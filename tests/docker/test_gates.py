@@ -185,14 +185,15 @@ async def test_every_control_of_every_output_is_refused(task: Candidate, sandbox
     assert report.verdict is True, report.gates[-1].evidence
     assert [c for c in report.controls if c.note or not c.killed] == []
     missing = set(ControlKind) - {control.kind for control in report.controls}
-    assert missing == set()
+    assert missing == {ControlKind.HEADER_ONLY}  # of three lines, the first half is the header
 
 
+IDLE = "\n".join(
+    f"def {name}():\n    assert open('/app/data/orders.csv').readline() == 'id,region,amount\\n'" for name in NAMES
+)
 WEAK = TESTS.replace(' == "region,total\\nnorth,160\\nsouth,200\\n"', '.startswith("region,total\\nnorth,1")')
-AS_ROOT = TESTS.replace(
-    "from support import E0, run_as_agent",
-    "import subprocess\nfrom support import E0\n\n\n"
-    "def run_as_agent(argv):\n    return subprocess.run(argv, capture_output=True, text=True)",
+AS_ROOT = TESTS.replace("import json\n", "import json\nimport subprocess\n").replace(
+    'run_as_agent(["/app/bin/total.sh"])', 'subprocess.run("/app/bin/total.sh", capture_output=True, text=True)'
 )
 
 
@@ -200,7 +201,7 @@ AS_ROOT = TESTS.replace(
     ("tests", "gate", "reason", "said"),
     [
         (f"{TESTS}\nimport numpy\n", Gate.STATIC, Reason.STATIC_FAULT, "test_outputs.py:"),
-        (TESTS.replace("assert ", "assert True or "), Gate.NOOP, Reason.NOOP_PASSED, "although nothing was done"),
+        (IDLE, Gate.NOOP, Reason.NOOP_PASSED, "although nothing was done"),
         (TESTS.replace("== 8", "== 9").replace(": 8}", ": 9}"), Gate.ORACLE, Reason.ORACLE_FAILED, "test_r2_orders"),
         (WEAK, Gate.CONTROLS, Reason.CONTROL_SURVIVED, "/app/totals.csv (one value changed)"),
         (AS_ROOT, Gate.TAMPERING, Reason.TAMPERED, "programs that are there"),
@@ -266,7 +267,7 @@ async def test_cheats_against_tests_of_others(
     tests = (
         FileEntry(path="/tests/test.sh", content=script),
         FileEntry(path="/tests/test_a.py", content=PYTEST),
-        FileEntry(path="/tests/expected_out.txt", content="42\n"),
+        *([FileEntry(path="/tests/expected_out.txt", content="42\n")] if "expected_out" in script else []),
     )
     foreign = replace(task, tests=tests, user=user, instruction="Write 42 to /app/out.txt.", contract=None)
     report = await judged(foreign, sandbox, Gate.NOOP, Gate.TAMPERING)
