@@ -5,8 +5,9 @@ FACET := $(VENV)/bin/facet
 MARK := $(VENV)/.installed
 
 REAL := docker or e2e
+APART := harbor or weak_model or audit
 
-.PHONY: demo test lint unit real ui install clean test-harbor test-weak-model
+.PHONY: demo test lint unit real ui install clean test-harbor test-audit test-weak-model
 
 demo: install  ## skills in, verified tasks, trajectories and an SFT set out (recorded model)
 	@$(FACET) doctor --fix
@@ -26,13 +27,16 @@ lint: install
 	@$(VENV)/bin/lint-imports
 
 unit: lint  ## a minute or two, no Docker
-	@$(VENV)/bin/pytest -m "not ($(REAL) or harbor or weak_model)"
+	@$(VENV)/bin/pytest -m "not ($(REAL) or $(APART))"
 
 real: install  ## in real containers, the whole line included
-	@$(VENV)/bin/pytest -m "($(REAL)) and not (harbor or weak_model)"
+	@$(VENV)/bin/pytest -m "($(REAL)) and not ($(APART))"
 
 test-harbor: install  ## Harbor itself scores the exported demo tasks (installs Harbor in its own environment)
 	@$(VENV)/bin/pytest -m harbor tests/harbor
+
+test-audit: install  ## every hand-made task of tests/fixtures gets its verdict (minutes)
+	@$(VENV)/bin/pytest -m audit tests/audit
 
 test-weak-model: install  ## the line against a third-party server with a very weak model (compiles the server)
 	@$(VENV)/bin/pytest -m weak_model tests/weak_model
