@@ -210,7 +210,7 @@ class _Walk:
 
     async def _validate(self, origin: Origin) -> Failure | None:
         """Run the gates; raises InfrastructureError where they ended without a verdict."""
-        await self._record(Component.VALIDATION, origin, self.bench.validate)
+        await self._record(Component.VALIDATION, origin, partial(self.bench.validate, self.round))
         report = self._current_report()
         if report is None:
             gate = self.bench.body(ValidationReport, Component.VALIDATION).failed_gate()

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from facet_dagster.authoring.alternative import SecondEngineer
 from facet_dagster.authoring.instruction import write_instruction
 from facet_dagster.authoring.joint import JointDraft, write_jointly
 from facet_dagster.authoring.solution import Script, execute, write_script
@@ -134,7 +135,7 @@ class Bench:
             return await self._with_copies(body.test_file)
         return body
 
-    async def validate(self) -> ValidationReport:
+    async def validate(self, round: int = 0) -> ValidationReport:
         """Run the gates on the bundle as it stands, from clean."""
         await self.ensure_image()
         terms = self.workshop.construction
@@ -144,8 +145,21 @@ class Bench:
             sandbox=self.workshop.sandbox,
             repeats=terms.repeats,
             controls_max=terms.controls,
+            second=self._second_engineer(round) if terms.alternative else None,
             observe=observe,
             difference=difference,
+        )
+
+    def _second_engineer(self, round: int) -> SecondEngineer:
+        return SecondEngineer(
+            self.workshop.asker,
+            self.workshop.sandbox,
+            self.seed.seed_id,
+            round,
+            self.environment.image,
+            self.instruction.text,
+            self.scenario.requirements,
+            self.workshop.construction.limits,
         )
 
     def candidate(self) -> Candidate:

@@ -91,6 +91,7 @@ _VARIABLES: dict[str, tuple[str, ...]] = {
     "FACET_BUDGET_USD": ("budget", "usd"),
     "FACET_SEEDS_IN_FLIGHT": ("construction", "seeds_in_flight"),
     "FACET_MAX_SEEDS": ("seeding", "max_seeds"),
+    "FACET_ALTERNATIVE": ("construction", "alternative"),
     "FACET_SCHEME": ("construction", "scheme"),
     "FACET_REPEATS": ("construction", "repeats"),
     "FACET_CONTROLS": ("construction", "controls"),

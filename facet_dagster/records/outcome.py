@@ -37,6 +37,7 @@ class Reason(StrEnum):
     UNSTABLE = "unstable"  # repeated runs disagree
     STATIC_FAULT = "static_fault"  # something that can be told by reading the task
     CONTROL_SURVIVED = "control_survived"  # the tests are content with a spoilt final state
+    ALTERNATIVE_REFUSED = "alternative_refused"  # an independent solution fails and no requirement says why
     TAMPERED = "tampered"  # a cheat got the reward, or kept the tests from a verdict
     CONTRACT_BROKEN = "contract_broken"  # requirements, clauses and tests do not match
     REQUIREMENT_LOST = "requirement_lost"

@@ -24,6 +24,7 @@ class ConstructionTerms(Record):
     task_repairs: int = 5
     repeats: int = Field(default=2, ge=1)
     controls: int = Field(default=8, ge=0)  # negative controls per validation, at most
+    alternative: bool = False  # G7: an independent solution per validation, at the price of its calls
     seeds_in_flight: int = Field(default=4, ge=1)
     build_timeout_s: float = 900.0
     solve_timeout_s: float = 300.0

@@ -111,6 +111,23 @@ class ContractRow(Record):
     tests: tuple[str, ...]
 
 
+class Explanation(Record):
+    """Whether a requirement justifies that the tests refused an independent solution, as a judge answers (G7)."""
+
+    explained: bool
+    requirement: str
+    evidence: str
+    advice: str
+
+
+class AlternativeResult(Record):
+    """An independent solution and what the tests made of it (G7); explained where they refused it."""
+
+    script: str
+    report: GradeReport
+    explanation: Explanation | None = None
+
+
 class ValidationReport(Record):
     """Verdict on a bundle. Bound to `bundle`, the digest of what was validated: an edit voids it.
 
@@ -129,6 +146,7 @@ class ValidationReport(Record):
     controls: tuple[ControlResult, ...] = ()
     tampering: tuple[TamperingResult, ...] = ()
     contract: tuple[ContractRow, ...] = ()
+    alternative: AlternativeResult | None = None
 
     @property
     def kill_rate(self) -> float | None:

@@ -97,6 +97,11 @@ RULES: tuple[Rule, ...] = (
         lambda case: case.reason is Reason.TAMPERED,
     ),
     Rule(
+        "an independent solution is refused, and no requirement explains it",
+        None,
+        lambda case: case.reason is Reason.ALTERNATIVE_REFUSED,
+    ),
+    Rule(
         "a requirement is not stated in the instruction's words, or has no test, or a test names none",
         "named",
         lambda case: case.reason is Reason.CONTRACT_BROKEN,

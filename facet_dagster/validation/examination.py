@@ -5,15 +5,18 @@ Belongs here: what several gates share. What a gate demands stands in its own mo
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from facet_dagster.ports import Container, Sandbox
 from facet_dagster.records.authoring import StateDiff
 from facet_dagster.records.container import ContainerSpec
 from facet_dagster.records.environment import ObservedState
-from facet_dagster.records.outcome import Component, Reason
+from facet_dagster.records.outcome import Component, Reason, Rejected
 from facet_dagster.records.validation import (
+    AlternativeResult,
     ContractRow,
     ControlResult,
+    Explanation,
     Gate,
     GateResult,
     GradeReport,
@@ -38,6 +41,14 @@ class Solved:
     facts: Facts
 
 
+class SecondOpinion(Protocol):
+    """Who solves the task once more without knowing of the first solution, and judges a refusal (G7)."""
+
+    async def solve(self) -> str | Rejected: ...
+
+    async def explain(self, script: str, failure: str, tests: str) -> Explanation | Rejected: ...
+
+
 @dataclass
 class Examination:
     """`observe` and `difference` are the environment station's; they are used where the task does not tell its own."""
@@ -48,12 +59,14 @@ class Examination:
     controls_max: int
     observe: Observe
     difference: Difference
+    second: SecondOpinion | None = None
     noop_runs: list[GradeReport] = field(default_factory=list)
     oracle_runs: list[GradeReport] = field(default_factory=list)
     oracle_outputs: list[str] = field(default_factory=list)
     controls: list[ControlResult] = field(default_factory=list)
     tampering: list[TamperingResult] = field(default_factory=list)
     contract: tuple[ContractRow, ...] = ()
+    alternative: AlternativeResult | None = None
     e0: ObservedState | None = None  # the task's own, or observed
     solved: Solved | None = None
     solved_image: str | None = None  # holds eT as the first run of the solution left it; discarded at the end

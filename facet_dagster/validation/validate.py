@@ -12,7 +12,8 @@ from facet_dagster.ports import Sandbox
 from facet_dagster.records.validation import Gate, GateResult, SkippedGate, ValidationReport
 from facet_dagster.validation.candidate import Candidate
 from facet_dagster.validation.evidence import cut
-from facet_dagster.validation.examination import Check, Difference, Examination, Observe
+from facet_dagster.validation.examination import Check, Difference, Examination, Observe, SecondOpinion
+from facet_dagster.validation.gates.alternative import alternative
 from facet_dagster.validation.gates.build import build
 from facet_dagster.validation.gates.contract import contract
 from facet_dagster.validation.gates.controls import controls
@@ -30,6 +31,7 @@ CHECKS: dict[Gate, Check] = {
     Gate.CONTROLS: controls,
     Gate.TAMPERING: tampering,
     Gate.CONTRACT: contract,
+    Gate.ALTERNATIVE: alternative,
 }
 
 
@@ -42,6 +44,7 @@ async def validate(
     controls_max: int,
     observe: Observe,
     difference: Difference,
+    second: SecondOpinion | None = None,
     gates: Sequence[Gate] = tuple(CHECKS),
     told: Callable[[GateResult], None] = lambda _: None,
 ) -> ValidationReport:
@@ -49,11 +52,12 @@ async def validate(
 
     `told` hears of each result as soon as it is there.
 
-    `repeats` is N; at most `controls_max` negative controls are run. Does not raise InfrastructureError: the gate
-    under work stays open and the verdict is None. A gate that lacks what it needs is listed as skipped; where that is
-    the oracle there is no verdict either, since nothing shows that the task can be solved.
+    `repeats` is N; at most `controls_max` negative controls are run; G7 is run where there is a `second` opinion.
+    Does not raise InfrastructureError: the gate under work stays open and the verdict is None. A gate that lacks what
+    it needs is listed as skipped; where that is the oracle there is no verdict either, since nothing shows that the
+    task can be solved.
     """
-    exam = Examination(candidate, sandbox, repeats, controls_max, observe, difference)
+    exam = Examination(candidate, sandbox, repeats, controls_max, observe, difference, second)
     results: list[GateResult] = []
     skipped: list[SkippedGate] = []
     try:
@@ -82,6 +86,7 @@ async def validate(
         controls=tuple(exam.controls),
         tampering=tuple(exam.tampering),
         contract=exam.contract,
+        alternative=exam.alternative,
     )
 
 
