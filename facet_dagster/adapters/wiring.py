@@ -5,10 +5,14 @@ The only place where the choice between the recorded and a live model is made.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+from docker import DockerClient
 
 from facet_dagster.adapters.base_image import ensure_base
 from facet_dagster.adapters.docker_builder import DockerImageBuilder
 from facet_dagster.adapters.docker_calls import engine_errors
+from facet_dagster.adapters.docker_debian import BOOTSTRAPPED, has_image
 from facet_dagster.adapters.docker_sandbox import DockerSandbox
 from facet_dagster.adapters.docker_sweep import remove_run, sweep_dead
 from facet_dagster.adapters.engine import connect
@@ -23,6 +27,20 @@ from facet_dagster.ports import ChatModel
 from facet_dagster.records.call import Role
 from facet_dagster.settings import Models, Settings
 from facet_dagster.workshop import Workshop
+
+# What exported tasks start from, under the names by which tasks call it.
+_DEBIAN = ("debian:bookworm-slim", "debian:bookworm", "debian:12-slim", "debian:12")
+LOCAL_BASE = "facet-base"
+
+
+@dataclass(frozen=True)
+class Engine:
+    """The container engine for one run. `stand_ins`: local images by the public name that the engine lacks."""
+
+    builder: DockerImageBuilder
+    sandbox: DockerSandbox
+    stand_ins: Mapping[str, str]
+    cpus: float
 
 
 def _quiet(_line: str) -> None:
@@ -46,18 +64,12 @@ def open_workshop(settings: Settings, *, run_id: str, progress: Callable[[str], 
         budget_usd=settings.budget.usd,
         run_id=run_id,
     )
-    client = connect()
-    with engine_errors("sweep what dead runs left behind"):
-        swept = sweep_dead(client)
-    if swept:
-        progress(f"removed {swept} container(s) and image(s) that a dead run had left behind")
-    base = ensure_base(client, progress)
-    try:
+    with open_engine(run_id, progress) as engine:
         yield Workshop(
             model=MeteredModel(inner, store=store, ledger=ledger, names=names, in_flight=models.in_flight),
             embedder=MiniLMEmbedder(),
-            builder=DockerImageBuilder(client, run_id=run_id, base_image=base),
-            sandbox=DockerSandbox(client, run_id=run_id),
+            builder=engine.builder,
+            sandbox=engine.sandbox,
             store=store,
             ledger=ledger,
             run_id=run_id,
@@ -69,11 +81,39 @@ def open_workshop(settings: Settings, *, run_id: str, progress: Callable[[str], 
             construction=settings.construction,
             rollouts=settings.rollouts,
         )
+
+
+@contextmanager
+def open_engine(run_id: str, progress: Callable[[str], None] = _quiet) -> Iterator[Engine]:
+    """The engine with the base image. Sweeps what dead runs left there first, and what this one made last."""
+    client = connect()
+    with engine_errors("sweep what dead runs left behind"):
+        swept = sweep_dead(client)
+    if swept:
+        progress(f"removed {swept} container(s) and image(s) that a dead run had left behind")
+    base = ensure_base(client, progress)
+    with engine_errors("ask the engine what it has"):
+        stand_ins, cpus = _stand_ins(client, base), float(client.info().get("NCPU") or 1)
+    try:
+        yield Engine(
+            builder=DockerImageBuilder(client, run_id=run_id, base_image=base),
+            sandbox=DockerSandbox(client, run_id=run_id),
+            stand_ins=stand_ins,
+            cpus=cpus,
+        )
     finally:
         # An engine that died takes nothing of what was made with it; the next run sweeps.
         with suppress(InfrastructureError), engine_errors("remove what the run made"):
             remove_run(client, run_id)
         client.close()
+
+
+def _stand_ins(client: DockerClient, base: str) -> dict[str, str]:
+    """The base image under its plain name; a bootstrapped Debian for a public one that is not here."""
+    names = {LOCAL_BASE: base}
+    if has_image(client, BOOTSTRAPPED):
+        names |= {public: BOOTSTRAPPED for public in _DEBIAN if not has_image(client, public)}
+    return names
 
 
 def _model(models: Models) -> tuple[ChatModel, Mapping[Role, str], Sequence[str]]:

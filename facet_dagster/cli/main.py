@@ -1,7 +1,7 @@
 """The command `facet`: arguments in, exit code out. Each command's work stands in its own module or station.
 
 Exit codes: 0 done (rejected seeds are a result, not an error), 1 unexpected, 2 settings or usage, 3 model,
-4 engine or host, 5 budget spent, 130 interrupted.
+4 engine or host, 5 budget spent, 130 interrupted. `validate` ends with 1 when a task was not accepted.
 """
 
 import os
@@ -109,6 +109,33 @@ def export(
 
     for line in export_all(_settings(profile), out):
         _console().print(line, highlight=False, markup=False)
+
+
+@app.command()
+def validate(
+    directory: Annotated[Path, typer.Argument(help="a Harbor task, or a folder of them")],
+    json_file: Annotated[Path | None, typer.Option("--json", help="write the report as JSON to this file")] = None,
+    html_file: Annotated[Path | None, typer.Option("--html", help="write the report as one HTML page")] = None,
+    repeats: Annotated[int, typer.Option(min=1, help="no-op and oracle runs per task")] = 2,
+    controls: Annotated[int, typer.Option(min=0, help="wrong solutions tried per task, at most")] = 8,
+    only: Annotated[list[str] | None, typer.Option(help="only this task or folder (repeatable)")] = None,
+    in_flight: Annotated[int, typer.Option(min=1, help="tasks examined at a time")] = 2,
+) -> None:
+    """Put Harbor tasks, anyone's, to the gates; exit code 1 when one is not accepted."""
+    from facet_dagster.cli.validate import validate_folder
+
+    accepted = validate_folder(
+        directory,
+        _console(),
+        repeats=repeats,
+        controls=controls,
+        in_flight=in_flight,
+        only=only,
+        json_file=json_file,
+        html_file=html_file,
+    )
+    if not accepted:
+        raise typer.Exit(1)
 
 
 @app.command()

@@ -75,7 +75,10 @@ def export_task(
         FileEntry(path="solution/solve.sh", content=solution.script, mode=0o755),
         *_tests(verifier),
     ]
-    metadata = _metadata(seed, skills, scenario, environment, verifier, report, content_hash(fixed))
+    metadata = {
+        **_metadata(seed, skills, environment, report, content_hash(fixed)),
+        **_contract(scenario, instruction, verifier),
+    }
     variables = {
         "name": f"{org}/{seed.seed_id}",
         "version": TASK_VERSION,
@@ -134,9 +137,7 @@ def _requirements(scenario: Scenario, verifier: Verifier) -> list[dict[str, Any]
 def _metadata(
     seed: ScenarioSeed,
     skills: Sequence[Skill],
-    scenario: Scenario,
     environment: Environment,
-    verifier: Verifier,
     report: ValidationReport,
     files: str,
 ) -> dict[str, Any]:
@@ -162,7 +163,21 @@ def _metadata(
             }
             for skill in skills
         ],
+    }
+
+
+def _contract(scenario: Scenario, instruction: Instruction, verifier: Verifier) -> dict[str, Any]:
+    """What was promised, from requirement to clause to test; `facet validate` reads it back (audit/contract.py)."""
+    table = {row["id"]: row["tests"] for row in _requirements(scenario, verifier)}
+    return {
         "requirements": {
-            row["id"]: {"text": row["text"], "tests": row["tests"]} for row in _requirements(scenario, verifier)
+            r.id: {
+                "text": r.text,
+                "observable": r.observable,
+                "clause": instruction.clauses.get(r.id),
+                "tests": table[r.id],
+            }
+            for r in scenario.requirements
         },
+        "tests": {test: list(asserted) for test, asserted in verifier.requirement_table().items()},
     }

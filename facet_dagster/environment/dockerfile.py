@@ -36,6 +36,12 @@ def render_dockerfile(materials: Materials, *, standalone: bool = True) -> str:
     return head.rstrip() + "\n" + tail
 
 
+def on_local_base(dockerfile: str) -> str:
+    """A standalone Dockerfile as it is built where a local image holds the common base already; any other unchanged."""
+    head = (TEMPLATES / "base.dockerfile").read_text(encoding="utf-8").rstrip()
+    return BARE_HEAD.rstrip() + dockerfile.removeprefix(head) if dockerfile.startswith(head) else dockerfile
+
+
 def build_context(materials: Materials) -> tuple[FileEntry, ...]:
     """What the Dockerfile copies, with relative paths: `files/` mirrors `/`, `build/` is run and removed."""
     entries = [

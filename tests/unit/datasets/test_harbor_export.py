@@ -5,6 +5,7 @@ import tomllib
 import pytest
 import yaml
 
+from facet_dagster.audit.load import load_task
 from facet_dagster.datasets.harbor import TaskTerms, export_task
 from facet_dagster.records.container import FileEntry, Limits
 from facet_dagster.records.environment import Service, wait_for_services
@@ -65,10 +66,27 @@ def test_provenance_is_complete(tmp_path, bundle):
         ('od|d "name"', "Apache-2.0", "o" * 64),
     ]
     assert metadata["requirements"] == {
-        "R1": {"text": "totals | per region", "tests": ["test_r1_totals", "test_r1_r2_both"]},
-        "R2": {"text": "input untouched", "tests": ["test_r1_r2_both"]},
+        "R1": {
+            "text": "totals | per region",
+            "observable": "o",
+            "clause": "x",
+            "tests": ["test_r1_totals", "test_r1_r2_both"],
+        },
+        "R2": {"text": "input untouched", "observable": "o", "tests": ["test_r1_r2_both"]},
     }
+    assert metadata["tests"] == {name: list(ids) for name, ids in bundle.verifier.requirement_table().items()}
     assert {k: metadata[k] for k in bundle.provenance} == bundle.provenance
+
+
+def test_an_audit_reads_the_contract_back(tmp_path, bundle):
+    task = load_task(export_task(tmp_path, **vars(bundle)))
+    candidate = task.candidate
+    assert candidate is not None and not task.obstacles, (task.faults, task.obstacles)
+    assert candidate.contract.requirements == bundle.scenario.requirements
+    assert candidate.contract.clauses == bundle.instruction.clauses
+    assert candidate.contract.tests == bundle.verifier.requirement_table()
+    assert candidate.user == "agent" and candidate.grade_timeout_s == 300
+    assert "/tests/e0/app/in.csv" in {file.path for file in candidate.tests}
 
 
 def test_provenance_does_not_replace_what_the_export_knows(tmp_path, bundle):

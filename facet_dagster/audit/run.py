@@ -1,0 +1,216 @@
+"""An audit: every task of a folder to its verdict, several at a time; one task's trouble never stops the others.
+
+Belongs here: the order for one task (form, static gate, build, the other gates) and what its gates come to. The gates
+themselves stand in validation/.
+"""
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from facet_dagster.audit.build import build_image
+from facet_dagster.audit.folder import printable
+from facet_dagster.audit.load import Loaded
+from facet_dagster.environment.observe import difference, observe
+from facet_dagster.errors import FacetError
+from facet_dagster.ports import Container, ImageBuilder, Sandbox
+from facet_dagster.records.audit import AuditedTask, AuditReport
+from facet_dagster.records.base import Record, digest_of
+from facet_dagster.records.container import BuildFault, BuildResult, ContainerSpec
+from facet_dagster.records.outcome import Component, Reason
+from facet_dagster.records.validation import Gate, GateResult, ValidationReport
+from facet_dagster.validation.candidate import Candidate
+from facet_dagster.validation.validate import CHECKS, validate
+
+EVIDENCE = 3_000
+REASON = 300
+TROUBLE = (FacetError, OSError, ValueError)
+
+
+class AuditTerms(Record):
+    """How thoroughly, and how many tasks at a time. `cpus_max` is what the engine has."""
+
+    repeats: int = 2
+    controls: int = 8
+    in_flight: int = 2
+    cpus_max: float = 1.0
+
+
+class Watcher(Protocol):
+    """Who wants to see an audit live."""
+
+    def started(self, name: str) -> None: ...
+
+    def gate(self, name: str, result: GateResult) -> None: ...
+
+    def finished(self, task: AuditedTask) -> None: ...
+
+
+@dataclass(frozen=True)
+class Bench:
+    """The tools of an audit. `stand_ins` names local images for public ones that this engine lacks."""
+
+    builder: ImageBuilder
+    sandbox: Sandbox
+    stand_ins: Mapping[str, str] = field(default_factory=dict)
+
+
+async def audit(
+    directory: str, tasks: Sequence[Loaded], bench: Bench, terms: AuditTerms, watcher: Watcher
+) -> AuditReport:
+    """Examine the tasks; results in the order given. Trouble of one task is its result, without a verdict."""
+    began = time.monotonic()
+    slots = asyncio.Semaphore(terms.in_flight)
+
+    async def one(task: Loaded) -> AuditedTask:
+        async with slots:
+            watcher.started(task.name)
+            result = await _Audit(task, bench, terms, watcher).result()
+            watcher.finished(result)
+            return result
+
+    async with asyncio.TaskGroup() as group:
+        running = [group.create_task(one(task)) for task in tasks]
+    return AuditReport(
+        directory=directory, tasks=tuple(task.result() for task in running), seconds=round(time.monotonic() - began, 1)
+    )
+
+
+class _Counting:
+    """A Sandbox that counts the containers it starts."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox = sandbox
+        self.starts = 0
+
+    def open(self, spec: ContainerSpec) -> AbstractAsyncContextManager[Container]:
+        self.starts += 1
+        return self._sandbox.open(spec)
+
+    async def discard(self, image: str) -> None:
+        await self._sandbox.discard(image)
+
+    async def sweep(self) -> int:
+        return await self._sandbox.sweep()
+
+
+class _Audit:
+    """One task on its way through the gates."""
+
+    def __init__(self, task: Loaded, bench: Bench, terms: AuditTerms, watcher: Watcher) -> None:
+        self._task = task
+        self._bench = bench
+        self._terms = terms
+        self._watcher = watcher
+        self._sandbox = _Counting(bench.sandbox)
+        self._gates: list[GateResult] = []
+        self._report: ValidationReport | None = None
+        self._began = time.monotonic()
+
+    async def result(self) -> AuditedTask:
+        """Its verdict, whatever happens on the way."""
+        task = self._task
+        if task.faults:
+            self._add(_form(task))
+        elif task.obstacles or task.candidate is None:
+            return self._verdict(None, "; ".join(task.obstacles))
+        else:
+            try:
+                await self._examine(_bounded(task.candidate, self._terms))
+            except TROUBLE as trouble:
+                return self._verdict(None, f"trouble: {trouble}")
+        failed = next((gate for gate in self._gates if gate.passed is False), None)
+        unsure = next((gate for gate in self._gates if gate.passed is None), None)
+        if failed is not None:
+            return self._verdict(False, f"{failed.gate.value}: {_first_line(failed.evidence)}", failed.component)
+        if unsure is not None:
+            return self._verdict(None, f"{unsure.gate.value}: {_first_line(unsure.evidence)}")
+        if self._report is None or self._report.verdict is None:
+            skipped = self._report.skipped if self._report else ()
+            why = "; ".join(f"{gate.gate.value}: {gate.why}" for gate in skipped) or "no gate ran"
+            return self._verdict(None, why)
+        return self._verdict(True, "every gate passed")
+
+    async def _examine(self, candidate: Candidate) -> None:
+        """G0 needs no image, and a task that fails it is not built; then the build, then everything else."""
+        bundle = _bundle(candidate)
+        before = tuple(gate for gate in CHECKS if gate is Gate.STATIC)
+        if before and not await self._validate(candidate, bundle, before):
+            return
+        built = await build_image(self._task, candidate, builder=self._bench.builder, stand_ins=self._bench.stand_ins)
+        if not built.ok:
+            self._add(_not_built(built))
+            return
+        try:
+            after = tuple(gate for gate in CHECKS if gate is not Gate.STATIC)
+            await self._validate(replace(candidate, image=built.image), bundle, after)
+        finally:
+            await self._bench.builder.remove(built.image)
+
+    async def _validate(self, candidate: Candidate, bundle: str, gates: tuple[Gate, ...]) -> bool:
+        """Run some of the gates; whether to go on."""
+        self._report = await validate(
+            candidate,
+            bundle=bundle,
+            sandbox=self._sandbox,
+            repeats=self._terms.repeats,
+            controls_max=self._terms.controls,
+            observe=observe,
+            difference=difference,
+            gates=gates,
+        )
+        self._add(*self._report.gates)
+        return all(gate.passed is True for gate in self._report.gates)
+
+    def _add(self, *results: GateResult) -> None:
+        for result in results:
+            self._gates.append(result)
+            self._watcher.gate(self._task.name, result)
+
+    def _verdict(self, accepted: bool | None, reason: str, component: Component | None = None) -> AuditedTask:
+        return AuditedTask(
+            name=self._task.name,
+            path=printable(str(self._task.path)),
+            accepted=accepted,
+            component=component,
+            reason=_first_line(reason),
+            gates=tuple(self._gates),
+            container_starts=self._sandbox.starts,
+            seconds=round(time.monotonic() - self._began, 1),
+        )
+
+
+def _form(task: Loaded) -> GateResult:
+    """Faults of form are findings of the static gate."""
+    lines = "\n".join(fault.text for fault in task.faults)
+    return GateResult(
+        gate=Gate.STATIC, passed=False, runs=0, evidence=lines[:EVIDENCE], component=task.faults[0].component
+    )
+
+
+def _not_built(built: BuildResult) -> GateResult:
+    reason = Reason.BUILD_LIMIT if built.fault is BuildFault.LIMIT else Reason.BUILD_FAILED
+    evidence = f"the image does not build\n{built.log[-EVIDENCE:].strip()}"
+    return GateResult(
+        gate=Gate.BUILD, passed=False, runs=1, evidence=evidence, component=Component.ENVIRONMENT, reason=reason
+    )
+
+
+def _bounded(candidate: Candidate, terms: AuditTerms) -> Candidate:
+    """With no more CPUs than the engine has: it refuses containers that ask for more."""
+    limits = candidate.limits
+    return replace(candidate, limits=limits.model_copy(update={"cpus": min(limits.cpus, terms.cpus_max)}))
+
+
+def _bundle(candidate: Candidate) -> str:
+    """Digest of everything that the gates look at."""
+    files = [file.model_dump_json() for file in (*candidate.context, *candidate.solution, *candidate.tests)]
+    return digest_of("\0".join([candidate.dockerfile, candidate.instruction, *files]))
+
+
+def _first_line(text: str) -> str:
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    return line if len(line) <= REASON else f"{line[: REASON - 1]}…"

@@ -1,0 +1,133 @@
+"""`facet validate DIR`: the gates over a folder of Harbor tasks, shown live, as a table, as JSON and as HTML."""
+
+import asyncio
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from uuid import uuid4
+
+from rich.console import Console
+from rich.live import Live
+from rich.markup import escape
+from rich.table import Column, Table
+
+from facet_dagster.adapters.wiring import open_engine
+from facet_dagster.audit.load import load_folder
+from facet_dagster.audit.report import as_html, as_json, percent
+from facet_dagster.audit.run import AuditTerms, Bench, audit
+from facet_dagster.errors import SettingsError
+from facet_dagster.records.audit import AuditedTask, AuditReport
+from facet_dagster.records.validation import GateResult
+
+SHOWN = 12  # tasks at work that the live table holds
+_VERDICTS = {True: "[green]accepted[/]", False: "[red]not accepted[/]", None: "[yellow]no verdict[/]"}
+_MARKS = {True: "[green]✓[/]", False: "[red]✗[/]", None: "[yellow]?[/]"}
+
+
+def validate_folder(
+    directory: Path,
+    console: Console,
+    *,
+    repeats: int,
+    controls: int,
+    in_flight: int,
+    only: list[str] | None,
+    json_file: Path | None,
+    html_file: Path | None,
+) -> bool:
+    """Examine, print and write; whether every task was accepted. Raises SettingsError, EngineUnavailable."""
+    for file in (json_file, html_file):
+        _check_target(file)
+    tasks = load_folder(directory, only or ())
+    with open_engine(f"validate-{uuid4().hex[:12]}", lambda line: _note(console, line)) as engine:
+        terms = AuditTerms(repeats=repeats, controls=controls, in_flight=in_flight, cpus_max=engine.cpus)
+        bench = Bench(engine.builder, engine.sandbox, engine.stand_ins)
+        with AuditProgress(console, len(tasks)) as progress:
+            report = asyncio.run(audit(str(directory), tasks, bench, terms, progress))
+    for file, content in ((json_file, as_json(report)), (html_file, as_html(report))):
+        if file is not None:
+            _write(file, content)
+    print_report(report, console)
+    return all(task.accepted is True for task in report.tasks)
+
+
+def print_report(report: AuditReport, console: Console) -> None:
+    """The tasks as a table, and the counts in one line."""
+    summary = report.summary()
+    gates = [row.gate for row in summary.gates]
+    heads = [Column(gate.value.partition("-")[0], justify="center") for gate in gates]
+    table = Table("task", "verdict", *heads, Column("kills", justify="right"), "component", "reason", box=None)
+    for task in report.tasks:
+        marks = [_MARKS[result.passed] if (result := task.gate(gate)) else "[dim]·[/]" for gate in gates]
+        component = task.component.value if task.component else ""
+        table.add_row(
+            escape(task.name), _VERDICTS[task.accepted], *marks, percent(task.kill_rate), component, escape(task.reason)
+        )
+    console.print(table)
+    console.print(
+        f"{summary.tasks} task(s): {summary.accepted} accepted, {summary.rejected} not accepted, "
+        f"{summary.open} without a verdict; kill rate {percent(summary.kill_rate)}, "
+        f"{summary.container_starts} container starts, {summary.seconds:.0f} s",
+        highlight=False,
+    )
+
+
+class AuditProgress:
+    """A Watcher that draws: the tasks at work with their latest gate, and one line per task that is done."""
+
+    def __init__(self, console: Console, number: int) -> None:
+        self._console = console
+        self._number = number
+        self._done = 0
+        self._at: dict[str, str] = {}
+        self._live = Live(get_renderable=self._draw, console=console, refresh_per_second=4, transient=True)
+
+    def __enter__(self) -> Self:
+        if self._console.is_terminal:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._live.stop()
+
+    def started(self, name: str) -> None:
+        self._at[name] = "reading and building"
+
+    def gate(self, name: str, result: GateResult) -> None:
+        self._at[name] = f"{_MARKS[result.passed]} {result.gate.value}"
+
+    def finished(self, task: AuditedTask) -> None:
+        self._at.pop(task.name, None)
+        self._done += 1
+        why = "" if task.accepted else f" - {escape(task.reason)}"
+        line = f"[dim]{self._done}/{self._number}[/] {escape(task.name)} {_VERDICTS[task.accepted]}{why}"
+        self._console.print(f"{line} [dim]{task.seconds:.1f} s[/]", highlight=False)
+
+    def _draw(self) -> Table:
+        table = Table(box=None, padding=(0, 1), show_header=False)
+        for name, at in list(self._at.items())[:SHOWN]:
+            table.add_row(escape(name), at)
+        return table
+
+
+def _note(console: Console, line: str) -> None:
+    console.print(line, style="dim", highlight=False, markup=False)
+
+
+def _check_target(file: Path | None) -> None:
+    """Rather before the work than after it."""
+    if file is None:
+        return
+    if file.is_dir():
+        raise SettingsError(f"{file} is a folder: name a file to write to")
+    if not file.absolute().parent.is_dir():
+        raise SettingsError(f"{file} cannot be written: there is no folder {file.absolute().parent}")
+
+
+def _write(file: Path, content: bytes) -> None:
+    try:
+        file.write_bytes(content)
+    except OSError as error:
+        raise SettingsError(f"{file} cannot be written: {error.strerror or error}") from error
