@@ -193,7 +193,8 @@ def _form(task: Loaded) -> GateResult:
 
 def _not_built(built: BuildResult) -> GateResult:
     reason = Reason.BUILD_LIMIT if built.fault is BuildFault.LIMIT else Reason.BUILD_FAILED
-    evidence = f"the image does not build\n{built.log[-EVIDENCE:].strip()}"
+    last = next((line for line in reversed(built.log.splitlines()) if line.strip()), "no output")
+    evidence = f"the image does not build: {last.strip()}\n{built.log[-EVIDENCE:].strip()}"
     return GateResult(
         gate=Gate.BUILD, passed=False, runs=1, evidence=evidence, component=Component.ENVIRONMENT, reason=reason
     )

@@ -1,0 +1,118 @@
+"""`facet validate`: usage errors in one line before anything is started, results readable, exit codes."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from rich.console import Console
+
+from facet_dagster.cli.main import app, guarded
+from facet_dagster.cli.validate import AuditProgress, print_report
+from facet_dagster.errors import EngineUnavailable
+from facet_dagster.records.audit import AuditedTask, AuditReport
+from facet_dagster.records.outcome import Component
+from facet_dagster.records.validation import Gate, GateResult
+
+
+def facet(*arguments: str) -> int:
+    codes: list[int] = []
+
+    def call() -> None:
+        try:
+            app(list(arguments))
+        except SystemExit as end:
+            codes.append(end.code if isinstance(end.code, int) else 1)
+
+    trouble = guarded(call)
+    return trouble or (codes[0] if codes else 0)
+
+
+@pytest.fixture
+def tasks(tmp_path: Path) -> Path:
+    """A folder whose only task is wrong in form, which needs no container."""
+    folder = tmp_path / "tasks" / "one"
+    folder.mkdir(parents=True)
+    (folder / "task.toml").write_text('[task]\nname = "org/one"\n')
+    return folder.parent
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    @contextmanager
+    def opened(*_: object) -> Iterator[SimpleNamespace]:
+        yield SimpleNamespace(builder=None, sandbox=None, stand_ins={}, cpus=2.0)
+
+    monkeypatch.setattr("facet_dagster.cli.validate.open_engine", opened)
+
+
+def one_line(capsys: pytest.CaptureFixture[str]) -> str:
+    captured = capsys.readouterr()
+    assert "Traceback" not in captured.err + captured.out
+    (line,) = [line for line in captured.err.splitlines() if line.strip()]
+    return line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("{tmp}/nowhere",), "not a folder"),
+        (("{tmp}",), "no task in"),
+        (("{tasks}", "--only", "[red]x"), "no task [red]x"),
+        (("{tasks}", "--json", "{tmp}"), "is a folder"),
+        (("{tasks}", "--html", "{tmp}/no/such/x.html"), "there is no folder"),
+    ],
+)
+def test_usage(
+    tmp_path: Path, tasks: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str
+) -> None:
+    (tmp_path / "tasks2").mkdir()
+    filled = [argument.format(tmp=tmp_path / "tasks2", tasks=tasks) for argument in arguments]
+    assert facet("validate", *filled) == 2
+    assert said in one_line(capsys)
+
+
+@pytest.mark.parametrize("option", [("--repeats", "0"), ("--controls", "-1"), ("--repeats", "x")])
+def test_senseless_numbers(tasks: Path, option: tuple[str, str]) -> None:
+    assert facet("validate", str(tasks), *option) == 2
+
+
+def test_no_engine(tasks: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def refuse(*_: object) -> None:
+        raise EngineUnavailable("start it")
+
+    monkeypatch.setattr("facet_dagster.cli.validate.open_engine", refuse)
+    assert facet("validate", str(tasks)) == 4
+    assert "start it" in one_line(capsys)
+
+
+@pytest.mark.usefixtures("engine")
+def test_not_accepted_is_exit_code_one_and_both_files_are_written(
+    tmp_path: Path, tasks: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert facet("validate", str(tasks), "--json", f"{tmp_path}/r.json", "--html", f"{tmp_path}/r.html") == 1
+    assert '"accepted": false' in (tmp_path / "r.json").read_text()
+    assert "instruction.md is missing" in (tmp_path / "r.html").read_text()
+    assert "org/one" in capsys.readouterr().out
+
+
+def test_what_a_task_says_is_never_markup() -> None:
+    text = "[bold]x[/] [link=file:///etc]"
+    task = AuditedTask(
+        name=text,
+        path=text,
+        accepted=False,
+        component=Component.VERIFIER,
+        reason=text,
+        gates=(GateResult(gate=Gate.NOOP, passed=False, runs=1, evidence=text),),
+        kill_rate=0.5,
+    )
+    console = Console(width=300, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
+    with AuditProgress(console, 1) as progress:
+        progress.started(text)
+        progress.gate(text, task.gates[0])
+        progress.finished(task)
+    print_report(AuditReport(directory=text, tasks=(task,), seconds=1), console)
+    shown = console.export_text()
+    assert shown.count(text) >= 4 and "50%" in shown
