@@ -4,7 +4,7 @@ VENV := .venv
 FACET := $(VENV)/bin/facet
 MARK := $(VENV)/.installed
 
-.PHONY: demo test lint unit ui install clean test-harbor test-weak-model
+.PHONY: demo test lint unit ui install clean test-harbor test-audit test-weak-model
 
 demo: install  ## skills in, verified tasks, trajectories and an SFT set out (recorded model)
 	@$(FACET) doctor --fix
@@ -25,10 +25,13 @@ lint: install
 	@$(VENV)/bin/lint-imports
 
 unit: install  ## seconds, no Docker
-	@$(VENV)/bin/pytest tests/unit tests/contract tests/dagster -m "not docker and not harbor and not weak_model"
+	@$(VENV)/bin/pytest tests/unit tests/contract tests/dagster -m "not docker and not harbor and not weak_model and not audit"
 
 test-harbor: install  ## Harbor itself scores the exported demo tasks (installs Harbor in its own environment)
 	@$(VENV)/bin/pytest -m harbor tests/harbor
+
+test-audit: install  ## every hand-made task of tests/fixtures gets its verdict (minutes)
+	@$(VENV)/bin/pytest -m audit tests/audit
 
 test-weak-model: install  ## the line against a third-party server with a very weak model (compiles the server)
 	@$(VENV)/bin/pytest -m weak_model tests/weak_model

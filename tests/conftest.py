@@ -1,7 +1,9 @@
 """Fixtures that need a container engine, and the check that nothing of a run is left on it."""
 
+import asyncio
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -10,7 +12,12 @@ from docker import DockerClient
 from facet_dagster.adapters.base_image import ensure_base
 from facet_dagster.adapters.docker_sweep import remove_run
 from facet_dagster.adapters.engine import connect
+from facet_dagster.adapters.wiring import open_engine
+from facet_dagster.audit.load import load_folder
+from facet_dagster.audit.run import AuditTerms, Bench, audit
 from facet_dagster.errors import EngineUnavailable
+from facet_dagster.records.audit import AuditedTask, AuditReport
+from facet_dagster.records.validation import GateResult
 
 
 @pytest.fixture(scope="session")
@@ -53,3 +60,29 @@ def assert_nothing_left():  # type: ignore[no-untyped-def]
         assert left_behind(client, run_id) == []
 
     return check
+
+
+class _Nobody:
+    """Watches an audit and says nothing."""
+
+    def started(self, name: str) -> None: ...
+
+    def gate(self, name: str, result: GateResult) -> None: ...
+
+    def finished(self, task: AuditedTask) -> None: ...
+
+
+@pytest.fixture(scope="session")
+def audited(engine: DockerClient) -> Callable[[Path, Iterable[str], AuditTerms], AuditReport]:
+    """A function that puts a folder of tasks to the gates on the real engine, and leaves nothing there."""
+
+    def run(folder: Path, only: Iterable[str], terms: AuditTerms) -> AuditReport:
+        run_id = f"test-{uuid4().hex[:12]}"
+        with open_engine(run_id, print) as opened:
+            bench = Bench(opened.builder, opened.sandbox, opened.stand_ins)
+            bounded = terms.model_copy(update={"cpus_max": opened.cpus})
+            report = asyncio.run(audit(str(folder), load_folder(folder, only), bench, bounded, _Nobody()))
+            assert left_behind(engine, run_id) == []
+        return report
+
+    return run
