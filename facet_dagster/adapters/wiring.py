@@ -30,7 +30,7 @@ from facet_dagster.workshop import Workshop
 
 # What exported tasks start from, under the names by which tasks call it.
 _DEBIAN = ("debian:bookworm-slim", "debian:bookworm", "debian:12-slim", "debian:12")
-LOCAL_BASE = "facet-base"
+_BASE = ("facet-base", "facet-base:latest")
 
 
 @dataclass(frozen=True)
@@ -110,10 +110,10 @@ def open_engine(run_id: str, progress: Callable[[str], None] = _quiet) -> Iterat
 
 def _stand_ins(client: DockerClient, base: str) -> dict[str, str]:
     """The base image under its plain name; a bootstrapped Debian for a public one that is not here."""
-    names = {LOCAL_BASE: base}
+    names = dict.fromkeys(_BASE, base)
     if has_image(client, BOOTSTRAPPED):
-        names |= {public: BOOTSTRAPPED for public in _DEBIAN if not has_image(client, public)}
-    return names
+        names |= dict.fromkeys(_DEBIAN, BOOTSTRAPPED)
+    return {name: image for name, image in names.items() if not has_image(client, name)}
 
 
 def _model(models: Models) -> tuple[ChatModel, Mapping[Role, str], Sequence[str]]:

@@ -5,6 +5,7 @@ themselves stand in validation/.
 """
 
 import asyncio
+import re
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -28,6 +29,12 @@ from facet_dagster.validation.validate import CHECKS, validate
 EVIDENCE = 3_000
 REASON = 300
 TROUBLE = (FacetError, OSError, ValueError)
+# What a build step says when the host's network, not the Dockerfile, is to blame; the log's end is looked at.
+_NO_NETWORK = re.compile(
+    r"Temporary failure (?:in name resolution|resolving)|Could not resolve|no such host|Name or service not known"
+    r"|Network is unreachable|Failed to establish a new connection|Connection timed out|Could not connect to",
+)
+_LOG_END = 40  # lines
 
 
 class AuditTerms(Record):
@@ -192,11 +199,22 @@ def _form(task: Loaded) -> GateResult:
 
 
 def _not_built(built: BuildResult) -> GateResult:
-    reason = Reason.BUILD_LIMIT if built.fault is BuildFault.LIMIT else Reason.BUILD_FAILED
-    last = next((line for line in reversed(built.log.splitlines()) if line.strip()), "no output")
-    evidence = f"the image does not build: {last.strip()}\n{built.log[-EVIDENCE:].strip()}"
+    lines = [line.strip() for line in built.log.splitlines() if line.strip()]
+    said = built.log[-EVIDENCE:].strip()
+    if built.fault is BuildFault.FAILED and _NO_NETWORK.search("\n".join(lines[-_LOG_END:])):
+        return GateResult(
+            gate=Gate.BUILD,
+            passed=None,
+            runs=1,
+            evidence=f"infrastructure: the build did not reach the network\n{said}",
+        )
     return GateResult(
-        gate=Gate.BUILD, passed=False, runs=1, evidence=evidence, component=Component.ENVIRONMENT, reason=reason
+        gate=Gate.BUILD,
+        passed=False,
+        runs=1,
+        evidence=f"the image does not build: {lines[-1] if lines else 'no output'}\n{said}",
+        component=Component.ENVIRONMENT,
+        reason=Reason.BUILD_LIMIT if built.fault is BuildFault.LIMIT else Reason.BUILD_FAILED,
     )
 
 

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from facet_dagster.audit.load import Fault, Loaded
 from facet_dagster.audit.run import AuditTerms, Bench, audit
 from facet_dagster.errors import InfrastructureError
@@ -109,6 +111,23 @@ async def test_an_image_that_does_not_build_is_the_environments_fault() -> None:
     assert (task.accepted, task.component) == (False, Component.ENVIRONMENT)
     assert "make: no rule" in task.reason and not sandbox.opened
     assert "a G1-build False" in seen.lines
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Temporary failure resolving 'deb.debian.org'",
+        "curl: (6) Could not resolve host: x",
+        "[Errno 101] Network is unreachable",
+    ],
+)
+async def test_a_build_without_network_is_no_verdict(said: str) -> None:
+    def offline(request: BuildRequest) -> BuildResult:
+        return BuildResult(image=request.tag(), fault=BuildFault.FAILED, log=f"{said}\nnon-zero code: 100", seconds=1)
+
+    report, _, _ = await audited(a_task("a"), build=offline)
+    assert report.tasks[0].accepted is None and report.tasks[0].component is None
+    assert "network" in report.tasks[0].reason
 
 
 async def test_faults_of_form_are_findings_of_the_static_gate_and_nothing_is_run() -> None:
