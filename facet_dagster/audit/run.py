@@ -22,7 +22,7 @@ from facet_dagster.records.audit import AuditedTask, AuditReport
 from facet_dagster.records.base import Record, digest_of
 from facet_dagster.records.container import BuildFault, BuildResult, ContainerSpec
 from facet_dagster.records.outcome import Component, Reason
-from facet_dagster.records.validation import Gate, GateResult, ValidationReport
+from facet_dagster.records.validation import ControlResult, Gate, GateResult, ValidationReport
 from facet_dagster.validation.candidate import Candidate
 from facet_dagster.validation.validate import CHECKS, validate
 
@@ -185,9 +185,15 @@ class _Audit:
             component=component,
             reason=_first_line(reason),
             gates=tuple(self._gates),
+            kill_rate=self._report.kill_rate if self._report else None,
+            survivors=_survivors(self._report.controls) if self._report else (),
             container_starts=self._sandbox.starts,
             seconds=round(time.monotonic() - self._began, 1),
         )
+
+
+def _survivors(controls: Sequence[ControlResult]) -> tuple[str, ...]:
+    return tuple(f"{control.path}: {control.what}" for control in controls if control.killed is False)
 
 
 def _form(task: Loaded) -> GateResult:
