@@ -21,7 +21,10 @@ _EXIT_CODE = re.compile(r"returned a non-zero code: (\d+)")
 _NO_PROCESS = re.compile(r"Resource temporarily unavailable|can't start new thread|Cannot fork|fork: retry")
 # Errors of the engine or the network between steps; what a step itself runs into ends in "non-zero code".
 _TROUBLE = re.compile(r"no space left on device|dial tcp|i/o timeout|TLS handshake|connection refused|context canceled")
-_CACHE_RACE = re.compile(r"No such image: sha256:|unable to find image|unknown parent image|layer does not exist")
+_CACHE_RACE = re.compile(
+    r"No such image: sha256:|unable to find image|unknown parent image|layer does not exist"
+    r"|failed to get digest sha256:"
+)
 
 
 class CacheGone(Exception):
