@@ -21,7 +21,8 @@ def instruction_findings(task: Candidate) -> Iterator[Finding]:
         if sample and _holds(text, told, sample.splitlines()[:-1] if len(sample) >= _CUT else sample.splitlines()):
             yield Finding(Component.INSTRUCTION, "instruction.md", f"it holds what {change.path} is to contain")
     for file in task.solution:
-        commands = [line for line in file.data().decode(errors="replace").splitlines() if not line.startswith("#")]
+        script = file.data().decode(errors="replace").splitlines()
+        commands = [line for line in script if not line.startswith(("#", "set -"))]  # what every script begins with
         if file.path.endswith("/solve.sh") and _holds(text, told, commands):
             yield Finding(Component.INSTRUCTION, "instruction.md", "it holds the commands of the solution")
 

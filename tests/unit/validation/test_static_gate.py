@@ -211,6 +211,12 @@ async def test_the_instruction_does_not_hold_the_commands(read: Callable[..., An
     assert (await read(solution=solution)).passed is True
 
 
+async def test_what_every_script_begins_with_does_not_hide_its_commands(read: Callable[..., Any]) -> None:
+    commands = "cut -d , -f 2 /app/in.csv > /app/second.csv\nsort -u -o /app/sorted.csv /app/second.csv\n"
+    solution = (FileEntry(path="/solution/solve.sh", content=f"#!/bin/bash\nset -euo pipefail\n{commands}"),)
+    assert (await read(solution=solution, instruction=f"Do:\n{commands}")).component is Component.INSTRUCTION
+
+
 async def test_hostile_files_are_findings_or_nothing(read: Callable[..., Any]) -> None:
     tests = (
         file_of("\x00\x01"),
