@@ -65,8 +65,8 @@ class Examination:
             image=image or task.image, seed=task.name, purpose=purpose, network=False, limits=task.limits
         )
 
-    async def grade(self, image: str) -> GradeReport:
-        """One grading run of the task's tests, in a fresh container."""
+    async def grade(self, image: str, *, planted: bool = False) -> GradeReport:
+        """One grading run of the task's tests, in a fresh container; `planted` puts a reward there first."""
         task = self.candidate
         return await grade(
             image,
@@ -76,6 +76,7 @@ class Examination:
             limits=task.limits,
             timeout_s=task.grade_timeout_s,
             workdir=task.workdir,
+            planted=planted,
         )
 
     async def grade_in(self, container: Container) -> GradeReport:

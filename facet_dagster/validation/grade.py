@@ -22,6 +22,8 @@ TEST_SCRIPT = f"{TESTS}/test.sh"
 JUNIT = f"{LOGS}/facet-junit.xml"
 RESULT_BYTES = 2_000_000
 OUTPUT = 20_000  # characters kept of what the run printed
+# A reward of an earlier attempt, told from what test.sh writes by its spelling.
+PLANTED = {"reward.json": b'{"reward": 1, "planted": 1}', "reward.txt": b"1.0000"}
 GRACE_S = 30.0  # beyond the time for the tests, to start pytest and to write down that the time was over
 # A report that a foreign test.sh asks for by itself; its own option wins over what it is asked for.
 _OWN_JUNIT = re.compile(r"--junit-?xml[= ]\"?(/[\w./-]+)")
@@ -45,23 +47,32 @@ async def grade(
     limits: Limits,
     timeout_s: float,
     workdir: str = "/",
+    planted: bool = False,
 ) -> GradeReport:
     """Grade the file system of an image, without network, out of reach of whatever ran in it before.
 
-    `tests` are absolute and below /tests; `timeout_s` bounds them. Tests that cannot run to a verdict give a report
-    without reward; raises InfrastructureError when the engine fails.
+    `tests` are absolute and below /tests; `timeout_s` bounds them. With `planted` a reward lies there before the tests
+    run; it counts only where they leave it. Tests that cannot run to a verdict give a report without reward; raises
+    InfrastructureError when the engine fails.
     """
     spec = ContainerSpec(image=image, seed=name, purpose="grade", network=False, limits=limits)
     async with sandbox.open(spec) as container:
         await container.run(wait_for_services())
-        return await grade_in(container, tests, timeout_s=timeout_s, workdir=workdir)
+        return await grade_in(container, tests, timeout_s=timeout_s, workdir=workdir, planted=planted)
 
 
 async def grade_in(
-    container: Container, tests: Sequence[FileEntry], *, timeout_s: float, workdir: str = "/"
+    container: Container,
+    tests: Sequence[FileEntry],
+    *,
+    timeout_s: float,
+    workdir: str = "/",
+    planted: bool = False,
 ) -> GradeReport:
     """Grade a running container in which nothing but services runs."""
     prepared = await _place(container, tests)
+    if prepared.ok and planted:
+        await container.put([FileEntry.of(f"{LOGS}/{name}", data) for name, data in PLANTED.items()], owner="root")
     if not prepared.ok:
         return _without_reward(prepared, "the tests could not be put into the container")
     # A folder that is gone must not keep the tests from saying so.
@@ -70,7 +81,7 @@ async def grade_in(
     run = await container.run(Command(script=script, user="root", workdir="/", timeout_s=timeout_s + GRACE_S, env=env))
     if run.limit is not None:
         return _without_reward(run, f"the grading was cut short: {run.limit}")
-    return _report(run, await _left(container, tests))
+    return _report(run, await _left(container, tests, planted=planted))
 
 
 async def _place(container: Container, tests: Sequence[FileEntry]) -> CommandResult:
@@ -91,12 +102,16 @@ def _read_only(file: FileEntry) -> FileEntry:
     return file.model_copy(update={"mode": mode})
 
 
-async def _left(container: Container, tests: Sequence[FileEntry]) -> _Left:
+async def _left(container: Container, tests: Sequence[FileEntry], *, planted: bool) -> _Left:
     async def read(path: str) -> bytes | None:
         return await container.read(path, max_bytes=RESULT_BYTES)
 
     own = read_results(await read(f"{LOGS}/results.json"))
-    reward = read_reward(await read(f"{LOGS}/reward.json"), await read(f"{LOGS}/reward.txt"))
+    found_rewards = {name: await read(f"{LOGS}/{name}") for name in PLANTED}
+    written = {name: data for name, data in found_rewards.items() if data not in (None, PLANTED[name])}
+    if planted and written:  # what was planted does not stand in the way of what the tests say
+        found_rewards = {name: written.get(name) for name in PLANTED}
+    reward = read_reward(found_rewards["reward.json"], found_rewards["reward.txt"])
     if own is not None:
         return _Left(own, reward, own.tests)
     script = next((file.data().decode(errors="replace") for file in tests if file.path == TEST_SCRIPT), "")

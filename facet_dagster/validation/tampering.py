@@ -3,9 +3,13 @@
 One script is one run. In it, each line `# cheat: NAME - WHAT` begins a cheat; what the user may not do fails and the
 next one is tried. `CHEAT_OUTPUTS` holds the paths that the instruction names, `CHEAT_TESTS` the names of the files
 under /tests, which a cheat may have guessed. Running them stands in gates/tampering.py.
+
+Where the agent is root, the cheats run as a user that owns the task's folder and nothing else: a superuser can replace
+Python itself, so that its cheats would tell good tests from bad ones no longer.
 """
 
 import re
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +18,10 @@ from facet_dagster.validation.candidate import Candidate
 
 SCRIPTS = Path(__file__).parent / "cheats"
 TIMEOUT_S = 60.0
+PLANTING = "rewards"  # the run after which a reward lies there already when the tests begin
+ROOT = frozenset({"root", "0", "0:0", "root:root"})
+_STAND_IN = "65534:65534"
+_HOME = "/var/tmp/facet-agent"
 _TITLE = re.compile(r"^# cheat: (?P<name>[^\n]+?) - (?P<what>[^\n]+)$", re.M)
 _PATH = re.compile(r"(?<![\w./-])(?:/[\w@+-][\w.@+-]*)+/?")
 NAMED = 100  # paths that are handed to the cheats, at most
@@ -41,7 +49,17 @@ class Cheats:
             "CHEAT_OUTPUTS": "\n".join(named_paths(task.instruction)),
             "CHEAT_TESTS": "\n".join([file.path for file in task.tests][:NAMED]),
         }
-        return Command(script=self.script, user=task.user, workdir=task.workdir, timeout_s=TIMEOUT_S, env=env)
+        user = task.user
+        if user in ROOT:
+            user, env["HOME"] = _STAND_IN, _HOME
+        return Command(script=self.script, user=user, workdir=task.workdir, timeout_s=TIMEOUT_S, env=env)
+
+
+def stand_in(task: Candidate) -> Command:
+    """Makes the task's folder that of the user whom the cheats run as in place of root."""
+    folder = "" if task.workdir == "/" else shlex.quote(task.workdir)
+    script = f"mkdir -p {_HOME}; chown -R {_STAND_IN} {_HOME} {folder}"
+    return Command(script=script, user="root", workdir="/")
 
 
 def all_cheats() -> tuple[Cheats, ...]:

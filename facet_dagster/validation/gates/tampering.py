@@ -5,9 +5,10 @@ from facet_dagster.records.outcome import Component, Reason
 from facet_dagster.records.validation import Gate, GateResult, GradeReport, TamperingResult
 from facet_dagster.validation.evidence import counts, no_verdict
 from facet_dagster.validation.examination import Examination, failed, passed
-from facet_dagster.validation.tampering import Cheats, all_cheats
+from facet_dagster.validation.tampering import PLANTING, ROOT, Cheats, all_cheats, stand_in
 
 OUTPUT = 2_000  # characters kept of what each run printed
+_AS_ROOT = "; the task's agent is root and could also replace the system's own files, against which no test.sh is safe"
 
 
 async def tampering(exam: Examination) -> GateResult:
@@ -18,7 +19,8 @@ async def tampering(exam: Examination) -> GateResult:
     broken = [(run, result) for run, result in zip(runs, exam.tampering, strict=True) if _got_through(result.report)]
     if not broken:
         tried = sum(len(run.cheats) for run in runs)
-        return passed(Gate.TAMPERING, len(runs), f"no reward after {tried} cheats in {len(runs)} containers")
+        evidence = f"no reward after {tried} cheats in {len(runs)} containers"
+        return passed(Gate.TAMPERING, len(runs), f"{evidence}{_AS_ROOT if exam.candidate.user in ROOT else ''}")
     evidence = "\n".join(_told(run, result) for run, result in broken)
     return failed(Gate.TAMPERING, len(runs), evidence, Reason.TAMPERED, Component.VERIFIER)
 
@@ -26,10 +28,12 @@ async def tampering(exam: Examination) -> GateResult:
 async def _cheat(exam: Examination, cheats: Cheats) -> TamperingResult:
     async with exam.sandbox.open(exam.spec("cheat")) as container:
         await container.run(wait_for_services())
+        if exam.candidate.user in ROOT:
+            await container.run(stand_in(exam.candidate))
         await container.run(cheats.command(exam.candidate))  # how it ends does not matter
         frozen = await container.freeze()
     try:
-        report = await exam.grade(frozen)
+        report = await exam.grade(frozen, planted=cheats.name == PLANTING)
     finally:
         await exam.sandbox.discard(frozen)
     short = report.model_copy(update={"output": report.output[-OUTPUT:]})

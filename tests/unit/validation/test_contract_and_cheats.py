@@ -113,6 +113,25 @@ async def test_cheats_run_as_the_agent_and_get_nothing(cheated: Callable[..., An
     assert not any(c.spec.network for c in sandbox.opened)
 
 
+async def test_where_the_agent_is_root_the_cheats_are_not(cheated: Callable[..., Any], tools: dict[str, Any]) -> None:
+    zero = tools["graded"](0.0, ("test_r1_total", "failed", "no"))
+    report, sandbox = await cheated([zero] * 4, user="root", workdir="/my work")
+    ran = [command for c in sandbox.opened for command in c.commands]
+    cheats = [command for command in ran if "CHEAT_OUTPUTS" in command.env]
+    assert len(cheats) == 4 and not any(command.user == "root" for command in cheats)
+    assert {command.env["HOME"] for command in cheats} == {"/var/tmp/facet-agent"}
+    owned = [command.script for command in ran if command.script.count("chown")]
+    assert len(owned) == 4 and all(script.endswith("'/my work'") for script in owned)
+    assert "agent is root" in report.gates[0].evidence
+
+
+async def test_the_root_folder_is_nobodys(cheated: Callable[..., Any], tools: dict[str, Any]) -> None:
+    zero = tools["graded"](0.0, ("test_r1_total", "failed", "no"))
+    _, sandbox = await cheated([zero] * 4, user="0", workdir="/")
+    owned = [command.script for c in sandbox.opened for command in c.commands if "chown" in command.script]
+    assert owned and all(script.strip().endswith("/var/tmp/facet-agent") for script in owned)
+
+
 @pytest.mark.parametrize(("reward", "limit", "passed"), [(1.0, None, False), (None, None, False), (None, "time", True)])
 async def test_a_reward_or_no_verdict_is_a_finding(
     cheated: Callable[..., Any], tools: dict[str, Any], reward: Any, limit: Any, passed: bool

@@ -111,7 +111,7 @@ JUNIT = """<testsuites><testsuite>
 CTRF = '{"results": {"tests": [{"name": "t", "status": "passed"}, {"name": "u", "status": "failed", "trace": "no"}]}}'
 
 
-async def foreign(files: dict[str, str], exit_code: int = 0) -> GradeReport:
+async def foreign(files: dict[str, str], exit_code: int = 0, *, planted: bool = False) -> GradeReport:
     """What is made of the files that a foreign test.sh left."""
 
     def answer(container: FakeContainer, command: Command) -> CommandResult:
@@ -120,7 +120,9 @@ async def foreign(files: dict[str, str], exit_code: int = 0) -> GradeReport:
         return CommandResult(exit_code=exit_code if "test.sh" in command.script else 0, output="", seconds=0.1)
 
     sandbox = FakeSandbox(answer, {"image": {}})
-    return await grade("image", "s1", FOREIGN, sandbox=sandbox, limits=Limits(), timeout_s=20, workdir="/a b")
+    return await grade(
+        "image", "s1", FOREIGN, sandbox=sandbox, limits=Limits(), timeout_s=20, workdir="/a b", planted=planted
+    )
 
 
 @pytest.mark.parametrize(
@@ -144,6 +146,22 @@ async def test_rewards_of_others(files: dict[str, str], reward: float | None) ->
     report = await foreign(files, exit_code=3)
     assert (report.reward, report.per_test, report.tests) == (reward, False, ())
     assert (report.trouble is None) is (reward is not None)
+
+
+@pytest.mark.parametrize(
+    ("files", "reward"),
+    [
+        ({}, 1.0),  # what lay there was taken for a result
+        ({"reward.txt": "0"}, 0.0),  # although the JSON that lies beside it would win
+        ({"reward.json": '{"reward": 0}'}, 0.0),
+        ({"reward.txt": "1"}, 1.0),
+        ({"reward.txt": "nonsense"}, None),
+    ],
+)
+async def test_a_planted_reward_counts_only_where_the_tests_leave_it(
+    files: dict[str, str], reward: float | None
+) -> None:
+    assert (await foreign(files, planted=True)).reward == reward
 
 
 @pytest.mark.parametrize("name", ["facet-junit.xml", "own.xml"])
