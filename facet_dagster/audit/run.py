@@ -22,7 +22,7 @@ from facet_dagster.records.audit import AuditedTask, AuditReport
 from facet_dagster.records.base import Record, digest_of
 from facet_dagster.records.container import BuildFault, BuildResult, ContainerSpec
 from facet_dagster.records.outcome import Component, Reason
-from facet_dagster.records.validation import ControlResult, Gate, GateResult, ValidationReport
+from facet_dagster.records.validation import ControlResult, Gate, GateResult, SkippedGate, ValidationReport
 from facet_dagster.validation.candidate import Candidate
 from facet_dagster.validation.validate import CHECKS, validate
 
@@ -135,11 +135,12 @@ class _Audit:
             return self._verdict(False, f"{failed.gate.value}: {_first_line(failed.evidence)}", failed.component)
         if unsure is not None:
             return self._verdict(None, f"{unsure.gate.value}: {_first_line(unsure.evidence)}")
+        # Without requirements there is nothing to compare; what else could not be run is said.
+        missed = [gate for gate in self._skipped() if gate.gate is not Gate.CONTRACT]
+        why = "; ".join(f"{gate.gate.value}: {gate.why}" for gate in missed)
         if self._report is None or self._report.verdict is None:
-            skipped = self._report.skipped if self._report else ()
-            why = "; ".join(f"{gate.gate.value}: {gate.why}" for gate in skipped) or "no gate ran"
-            return self._verdict(None, why)
-        return self._verdict(True, "every gate passed")
+            return self._verdict(None, why or "no gate ran")
+        return self._verdict(True, f"every gate passed that could be run ({why})" if missed else "every gate passed")
 
     async def _examine(self, candidate: Candidate) -> None:
         """G0 needs no image, and a task that fails it is not built; then the build, then everything else."""
@@ -168,14 +169,16 @@ class _Audit:
             observe=observe,
             difference=difference,
             gates=gates,
+            told=self._add,
         )
-        self._add(*self._report.gates)
         return all(gate.passed is True for gate in self._report.gates)
 
-    def _add(self, *results: GateResult) -> None:
-        for result in results:
-            self._gates.append(result)
-            self._watcher.gate(self._task.name, result)
+    def _add(self, result: GateResult) -> None:
+        self._gates.append(result)
+        self._watcher.gate(self._task.name, result)
+
+    def _skipped(self) -> tuple[SkippedGate, ...]:
+        return self._report.skipped if self._report else ()
 
     def _verdict(self, accepted: bool | None, reason: str, component: Component | None = None) -> AuditedTask:
         return AuditedTask(
@@ -185,6 +188,7 @@ class _Audit:
             component=component,
             reason=_first_line(reason),
             gates=tuple(self._gates),
+            skipped=self._skipped(),
             kill_rate=self._report.kill_rate if self._report else None,
             survivors=_survivors(self._report.controls) if self._report else (),
             container_starts=self._sandbox.starts,
@@ -237,5 +241,5 @@ def _bundle(candidate: Candidate) -> str:
 
 
 def _first_line(text: str) -> str:
-    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    line = next((line.strip().removeprefix("- ") for line in text.splitlines() if line.strip()), "")
     return line if len(line) <= REASON else f"{line[: REASON - 1]}…"

@@ -5,7 +5,7 @@ from typing import Any
 
 from facet_dagster.records.base import Record
 from facet_dagster.records.outcome import Component
-from facet_dagster.records.validation import Gate, GateResult
+from facet_dagster.records.validation import Gate, GateResult, SkippedGate
 
 
 class AuditedTask(Record):
@@ -20,6 +20,7 @@ class AuditedTask(Record):
     component: Component | None
     reason: str
     gates: tuple[GateResult, ...]
+    skipped: tuple[SkippedGate, ...] = ()
     kill_rate: float | None = None
     survivors: tuple[str, ...] = ()  # wrong solutions that the tests accepted
     container_starts: int = 0
@@ -101,6 +102,7 @@ def _count(gate: Gate, tasks: tuple[AuditedTask, ...]) -> GateCount:
 def _task_json(task: AuditedTask) -> dict[str, Any]:
     wanted = {"gate", "passed", "evidence", "runs", "component", "reason"}
     return {
-        **task.model_dump(mode="json", exclude={"schema_version", "gates"}),
+        **task.model_dump(mode="json", exclude={"schema_version", "gates", "skipped"}),
         "gates": [result.model_dump(mode="json", include=wanted) for result in task.gates],
+        "skipped": [gate.model_dump(mode="json", include={"gate", "why"}) for gate in task.skipped],
     }

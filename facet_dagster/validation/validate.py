@@ -5,7 +5,7 @@ rewritten after a failure is decided in repair/.
 """
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from facet_dagster.errors import InfrastructureError
 from facet_dagster.ports import Sandbox
@@ -43,8 +43,11 @@ async def validate(
     observe: Observe,
     difference: Difference,
     gates: Sequence[Gate] = tuple(CHECKS),
+    told: Callable[[GateResult], None] = lambda _: None,
 ) -> ValidationReport:
     """Run `gates` in order up to the first that does not pass; the report is bound to `bundle`.
+
+    `told` hears of each result as soon as it is there.
 
     `repeats` is N; at most `controls_max` negative controls are run. Does not raise InfrastructureError: the gate
     under work stays open and the verdict is None. A gate that lacks what it needs is listed as skipped; where that is
@@ -60,6 +63,7 @@ async def validate(
                 skipped.append(result)
                 continue
             results.append(result)
+            told(result)
             if result.passed is not True:
                 break
     finally:
