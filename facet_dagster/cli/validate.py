@@ -44,10 +44,11 @@ def validate_folder(
         bench = Bench(engine.builder, engine.sandbox, engine.stand_ins)
         with AuditProgress(console, len(tasks)) as progress:
             report = asyncio.run(audit(str(directory), tasks, bench, terms, progress))
-    for file, content in ((json_file, as_json(report)), (html_file, as_html(report))):
-        if file is not None:
-            _write(file, content)
     print_report(report, console)
+    if json_file is not None:
+        _write(json_file, as_json(report))
+    if html_file is not None:
+        _write(html_file, as_html(report))
     return all(task.accepted is True for task in report.tasks)
 
 
