@@ -78,7 +78,7 @@ class Examination:
             image=image or task.image, seed=task.name, purpose=purpose, network=False, limits=task.limits
         )
 
-    async def grade(self, image: str, *, planted: bool = False) -> GradeReport:
+    async def grade(self, image: str, *, planted: bool = False, one_is_enough: bool = False) -> GradeReport:
         """One grading run of the task's tests, in a fresh container; `planted` puts a reward there first."""
         task = self.candidate
         return await grade(
@@ -90,12 +90,19 @@ class Examination:
             timeout_s=task.grade_timeout_s,
             workdir=task.workdir,
             planted=planted,
+            one_is_enough=one_is_enough,
         )
 
-    async def grade_in(self, container: Container) -> GradeReport:
+    async def grade_in(self, container: Container, *, one_is_enough: bool = False) -> GradeReport:
         """One grading run in a container that was prepared for it."""
         task = self.candidate
-        return await grade_in(container, task.tests, timeout_s=task.grade_timeout_s, workdir=task.workdir)
+        return await grade_in(
+            container,
+            task.tests,
+            timeout_s=task.grade_timeout_s,
+            workdir=task.workdir,
+            one_is_enough=one_is_enough,
+        )
 
     def __post_init__(self) -> None:
         self.e0 = self.candidate.e0

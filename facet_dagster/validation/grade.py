@@ -48,6 +48,7 @@ async def grade(
     timeout_s: float,
     workdir: str = "/",
     planted: bool = False,
+    one_is_enough: bool = False,
 ) -> GradeReport:
     """Grade the file system of an image, without network, out of reach of whatever ran in it before.
 
@@ -58,7 +59,9 @@ async def grade(
     spec = ContainerSpec(image=image, seed=name, purpose="grade", network=False, limits=limits)
     async with sandbox.open(spec) as container:
         await container.run(wait_for_services())
-        return await grade_in(container, tests, timeout_s=timeout_s, workdir=workdir, planted=planted)
+        return await grade_in(
+            container, tests, timeout_s=timeout_s, workdir=workdir, planted=planted, one_is_enough=one_is_enough
+        )
 
 
 async def grade_in(
@@ -68,8 +71,13 @@ async def grade_in(
     timeout_s: float,
     workdir: str = "/",
     planted: bool = False,
+    one_is_enough: bool = False,
 ) -> GradeReport:
-    """Grade a running container in which nothing but services runs."""
+    """Grade a running container in which nothing but services runs.
+
+    `one_is_enough`: where only the reward counts, tests of ours may stop at the first that fails; those of others are
+    not told, since they may give parts.
+    """
     prepared = await _place(container, tests)
     if prepared.ok and planted:
         await container.put([FileEntry.of(f"{LOGS}/{name}", data) for name, data in PLANTED.items()], owner="root")
@@ -78,6 +86,8 @@ async def grade_in(
     # A folder that is gone must not keep the tests from saying so.
     script = f"cd {shlex.quote(workdir)} 2>/dev/null; exec {TEST_SCRIPT}"
     env = {"FACET_GRADE_TIMEOUT": f"{timeout_s:g}", "PYTEST_ADDOPTS": f"--junitxml={JUNIT}"}
+    if one_is_enough:
+        env["FACET_GRADE_FIRST_FAILURE"] = "1"
     run = await container.run(Command(script=script, user="root", workdir="/", timeout_s=timeout_s + GRACE_S, env=env))
     if run.limit is not None:
         return _without_reward(run, f"the grading was cut short: {run.limit}")

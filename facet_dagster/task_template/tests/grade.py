@@ -35,9 +35,13 @@ class Trouble(Exception):
         self.limit = limit
 
 
-def run_pytest(tests: Path, junit: Path, timeout_s: float) -> int:
-    """pytest's exit code. -I keeps the surroundings out; pytest itself puts `tests` on the path for `support`."""
+def run_pytest(tests: Path, junit: Path, timeout_s: float, *, first_failure: bool) -> int:
+    """pytest's exit code. -I keeps the surroundings out; pytest itself puts `tests` on the path for `support`.
+
+    `first_failure` ends the run there: enough where only the reward counts.
+    """
     arguments = ["-p", "no:cacheprovider", "--noconftest", "-c", "/dev/null", f"--rootdir={tests}", "-q", "--tb=short"]
+    arguments += ["--exitfirst"] if first_failure else []
     command = [sys.executable, "-I", "-B", "-m", "pytest", *arguments, f"--junitxml={junit}", "test_outputs.py"]
     process = subprocess.Popen(
         command, cwd=tests, env=ENVIRONMENT, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT, start_new_session=True
@@ -104,7 +108,7 @@ def write(path: Path, value: Any) -> None:
     partial.replace(path)
 
 
-def main(tests: Path, logs: Path, timeout_s: float) -> int:
+def main(tests: Path, logs: Path, timeout_s: float, *, first_failure: bool = False) -> int:
     """Grade; 0 when a reward was written, 3 when not."""
     logs.parent.mkdir(parents=True, exist_ok=True)
     logs.mkdir(mode=0o700, exist_ok=True)
@@ -114,7 +118,7 @@ def main(tests: Path, logs: Path, timeout_s: float) -> int:
     with tempfile.TemporaryDirectory() as private:
         junit = Path(private) / "junit.xml"
         try:
-            code = run_pytest(tests, junit, timeout_s)
+            code = run_pytest(tests, junit, timeout_s, first_failure=first_failure)
             results = read_junit(junit)
             reward = judge(code, results)
         except Trouble as trouble:
@@ -128,4 +132,5 @@ def main(tests: Path, logs: Path, timeout_s: float) -> int:
 
 if __name__ == "__main__":
     limit = float(os.environ.get("FACET_GRADE_TIMEOUT") or DEFAULT_TIMEOUT_S)
-    sys.exit(main(Path("/tests"), Path("/logs/verifier"), limit))
+    first = os.environ.get("FACET_GRADE_FIRST_FAILURE") == "1"
+    sys.exit(main(Path("/tests"), Path("/logs/verifier"), limit, first_failure=first))

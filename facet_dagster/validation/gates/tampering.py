@@ -33,7 +33,7 @@ async def _cheat(exam: Examination, cheats: Cheats) -> TamperingResult:
         await container.run(cheats.command(exam.candidate))  # how it ends does not matter
         frozen = await container.freeze()
     try:
-        report = await exam.grade(frozen, planted=cheats.name == PLANTING)
+        report = await exam.grade(frozen, planted=cheats.name == PLANTING, one_is_enough=True)
     finally:
         await exam.sandbox.discard(frozen)
     short = report.model_copy(update={"output": report.output[-OUTPUT:]})

@@ -28,13 +28,13 @@ GRADE = load("grade")
 class Graded:
     """One run of grade.py on a test file."""
 
-    def __init__(self, folder: Path, tests: str, timeout_s: float = 60.0) -> None:
+    def __init__(self, folder: Path, tests: str, timeout_s: float = 60.0, *, first_failure: bool = False) -> None:
         (folder / "tests").mkdir()
         (folder / "tests" / "test_outputs.py").write_text(tests)
         (folder / "tests" / "support.py").write_bytes((SKELETON / "support.py").read_bytes())
         self.tests = folder / "tests"
         self.logs = folder / "logs" / "verifier"
-        self.code = GRADE.main(self.tests, self.logs, timeout_s)
+        self.code = GRADE.main(self.tests, self.logs, timeout_s, first_failure=first_failure)
 
     def read(self, name: str) -> Any:
         path = self.logs / name
@@ -52,6 +52,14 @@ def test_all_passed_gives_one_and_support_can_be_imported(tmp_path: Path) -> Non
     assert graded.outcomes() == {"test_r1_a": "passed"}
     assert graded.logs.stat().st_mode & 0o777 == 0o700
     assert {p.name for p in graded.tests.iterdir()} == {"test_outputs.py", "support.py"}  # nothing is left behind
+
+
+def test_where_only_the_reward_counts_the_first_failure_is_enough(tmp_path: Path) -> None:
+    tests = "def test_r1_a(): pass\ndef test_r2_b(): assert False\ndef test_r3_c(): pass\n"
+    graded = Graded(tmp_path, tests, first_failure=True)
+    assert graded.code == 0
+    assert graded.read("reward.json")["reward"] == 0.0
+    assert graded.outcomes() == {"test_r1_a": "passed", "test_r2_b": "failed"}
 
 
 def test_a_failure_gives_zero_and_says_what_was_wrong(tmp_path: Path) -> None:
