@@ -4,10 +4,9 @@ VENV := .venv
 FACET := $(VENV)/bin/facet
 MARK := $(VENV)/.installed
 
-REAL := docker or e2e
 APART := harbor or weak_model or audit
 
-.PHONY: demo test lint unit real ui install clean test-harbor test-audit test-weak-model
+.PHONY: demo test lint unit parts line ui install clean test-harbor test-audit test-weak-model
 
 demo: install  ## skills in, verified tasks, trajectories and an SFT set out (recorded model)
 	@$(FACET) doctor --fix
@@ -18,7 +17,7 @@ ui: install  ## Dagster on the same instance, http://127.0.0.1:3000
 
 test: install  ## everything that CI runs
 	@$(FACET) doctor --fix
-	@$(MAKE) --no-print-directory -j2 --output-sync=line unit real  # what runs in containers mostly waits
+	@$(MAKE) --no-print-directory -j2 --output-sync=line parts line  # the whole line beside everything else
 
 lint: install
 	@$(VENV)/bin/ruff check .
@@ -26,17 +25,20 @@ lint: install
 	@$(VENV)/bin/mypy
 	@$(VENV)/bin/lint-imports
 
-unit: lint  ## a minute or two, no Docker
-	@$(VENV)/bin/pytest -m "not ($(REAL) or $(APART))"
+unit: install  ## a few minutes, no Docker
+	@$(VENV)/bin/pytest -m "not (docker or e2e or $(APART))"
 
-real: install  ## in real containers, the whole line included
-	@$(VENV)/bin/pytest -m "($(REAL)) and not ($(APART))"
+parts: lint  ## all but the whole line
+	@$(VENV)/bin/pytest -m "not (e2e or $(APART))"
+
+line: install  ## the whole line in real containers
+	@$(VENV)/bin/pytest -m "e2e and not ($(APART))"
 
 test-harbor: install  ## Harbor itself scores the exported demo tasks (installs Harbor in its own environment)
 	@$(VENV)/bin/pytest -m harbor tests/harbor
 
-test-audit: install  ## every hand-made task of tests/fixtures gets its verdict (minutes)
-	@$(VENV)/bin/pytest -m audit tests/audit
+test-audit: install  ## every hand-made task of tests/fixtures gets its verdict, every control and cheat (minutes)
+	@$(VENV)/bin/pytest -m audit
 
 test-weak-model: install  ## the line against a third-party server with a very weak model (compiles the server)
 	@$(VENV)/bin/pytest -m weak_model tests/weak_model

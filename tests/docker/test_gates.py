@@ -180,6 +180,7 @@ async def test_a_good_task_passes_every_gate_within_its_starts(task: Candidate, 
     assert sandbox.starts <= 25
 
 
+@pytest.mark.audit
 async def test_every_control_of_every_output_is_refused(task: Candidate, sandbox: Counting) -> None:
     report = await judged(task, sandbox, Gate.ORACLE, Gate.CONTROLS, k=60)
     assert report.verdict is True, report.gates[-1].evidence
@@ -261,6 +262,7 @@ REWARD = "if [ $? -eq 0 ]; then echo 1; else echo 0; fi > /logs/verifier/reward.
     ],
     ids=["plain", "careful-pytest", "modules-in-cwd", "agents-path", "root", "agents-reward", "link-into-tests"],
 )
+@pytest.mark.audit
 async def test_cheats_against_tests_of_others(
     task: Candidate, sandbox: Counting, script: str, user: str, caught: str | bool
 ) -> None:

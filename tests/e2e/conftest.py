@@ -1,6 +1,7 @@
 """One run of the whole line on the sample skills with the recorded model, shared by the tests of this folder."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ from facet_dagster.records.seed import ScenarioSeed
 
 FACET = str(Path(sys.executable).parent / "facet")
 PROFILE = Path(__file__).with_name("profile.toml")
+RUN_OF_THE_LINE = re.compile(r"\d{8}T\d{6}-")  # as `facet run` names its runs
 ENDPOINT_SETTINGS = ("FACET_LLM_", "FACET_MODEL_", "FACET_PRICE_", "FACET_PROFILE", "FACET_BUDGET_")
 
 
@@ -69,11 +71,13 @@ class Place:
 
 
 def ours(client: DockerClient) -> list[str]:
-    """Containers, networks and images with our label, but for what is kept on purpose."""
+    """Containers, networks and images of runs of the line; other tests, which run beside it, have other run ids."""
     wanted = {"label": ["facet.project=facet-dagster"]}
-    found = [f"container {row['Names']}" for row in client.api.containers(all=True, filters=wanted)]
-    found += [f"network {row['Name']}" for row in client.api.networks(filters=wanted)]
-    return found + [f"image {row['RepoTags']}" for row in client.api.images(filters=wanted)]
+    api = client.api
+    found = [(f"container {row['Names']}", row) for row in api.containers(all=True, filters=wanted)]
+    found += [(f"network {row['Name']}", row) for row in api.networks(filters=wanted)]
+    found += [(f"image {row['RepoTags']}", row) for row in api.images(filters=wanted)]
+    return [name for name, row in found if RUN_OF_THE_LINE.match((row.get("Labels") or {}).get("facet.run", ""))]
 
 
 @pytest.fixture(scope="session")
