@@ -102,7 +102,8 @@ RULES: tuple[Rule, ...] = (
         lambda case: case.reason is Reason.ALTERNATIVE_REFUSED,
     ),
     Rule(
-        "a requirement is not stated in the instruction's words, or has no test, or a test names none",
+        "a requirement is not stated in the instruction's words, or has no test, or a test names none; "
+        "or a test demands a name that nobody tells",
         "named",
         lambda case: case.reason is Reason.CONTRACT_BROKEN,
     ),

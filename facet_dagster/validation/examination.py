@@ -28,6 +28,7 @@ from facet_dagster.validation.controls import Facts
 from facet_dagster.validation.evidence import cut, no_verdict
 from facet_dagster.validation.grade import grade, grade_in
 from facet_dagster.validation.outputs import Subject
+from facet_dagster.validation.static.names import Name
 
 Observe = Callable[[Container, str], Awaitable[ObservedState]]  # the container, and where the task lives
 Difference = Callable[[ObservedState, ObservedState], StateDiff]
@@ -69,6 +70,8 @@ class Examination:
     alternative: AlternativeResult | None = None
     e0: ObservedState | None = None  # the task's own, or observed
     solved: Solved | None = None
+    untold: tuple[Name, ...] = ()  # names that tests demand and neither instruction nor e0 tells
+    hidden: tuple[Name, ...] = ()  # those of them that the solution's outputs hold
     solved_image: str | None = None  # holds eT as the first run of the solution left it; discarded at the end
 
     def spec(self, purpose: str, image: str | None = None) -> ContainerSpec:

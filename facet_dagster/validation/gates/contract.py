@@ -1,25 +1,37 @@
-"""G6: every requirement is stated by the instruction and asserted by a test; every test names a requirement."""
+"""G6: every requirement is stated by the instruction and asserted by a test; every test names a requirement.
+
+And no test demands a name of an output that neither the instruction nor the initial state tells, as the oracle's
+containers showed; that needs no requirements, so it holds of everybody's tasks.
+"""
 
 from facet_dagster.records.outcome import Component, Reason
 from facet_dagster.records.validation import ContractRow, Gate, GateResult, SkippedGate
 from facet_dagster.validation.candidate import Contract
 from facet_dagster.validation.examination import Examination, failed, passed
+from facet_dagster.validation.static.names import Name
 
 
 async def contract(exam: Examination) -> GateResult | SkippedGate:
     """The table of requirements, clauses and tests; whoever breaks it first is named."""
     promised = exam.candidate.contract
+    hidden = [_hidden(name) for name in exam.hidden]
     if promised is None:
+        if hidden:
+            return failed(Gate.CONTRACT, 0, "\n".join(hidden), Reason.CONTRACT_BROKEN, Component.VERIFIER)
         return SkippedGate(gate=Gate.CONTRACT, why="the task has no requirements with ids")
     exam.contract = contract_table(promised)
     unstated = _unstated(exam.contract, exam.candidate.instruction)
     untested = _untested(promised, exam.contract)
-    if unstated or untested:
+    if unstated or untested or hidden:
         component = Component.INSTRUCTION if unstated else Component.VERIFIER
-        evidence = "\n".join([*unstated, *untested])
+        evidence = "\n".join([*unstated, *untested, *hidden])
         return failed(Gate.CONTRACT, 0, evidence, Reason.CONTRACT_BROKEN, component)
     tests = len(promised.tests)
     return passed(Gate.CONTRACT, 0, f"{len(exam.contract)} requirements, each stated and tested; {tests} tests")
+
+
+def _hidden(name: Name) -> str:
+    return f"- {name.place}: {name.text!r} is demanded, but neither the instruction nor the environment tells of it"
 
 
 def contract_table(promised: Contract) -> tuple[ContractRow, ...]:

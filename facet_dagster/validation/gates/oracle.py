@@ -10,6 +10,7 @@ from facet_dagster.records.validation import Gate, GateResult, GradeReport, Skip
 from facet_dagster.validation.evidence import counts, disagreement, not_passed
 from facet_dagster.validation.examination import Examination, failed, no_reward, passed
 from facet_dagster.validation.facts import look_at_e0, look_at_solved
+from facet_dagster.validation.lookup import look_up_in_e0, look_up_in_solved
 
 SOLVE = "/solution/solve.sh"
 OUTPUT = 10_000  # characters kept of what a solution printed
@@ -40,6 +41,7 @@ async def _solve_and_grade(exam: Examination) -> tuple[CommandResult, GradeRepor
         first = exam.solved_image is None
         if first:
             await look_at_e0(exam, container)
+            await look_up_in_e0(exam, container)
         await container.put(task.solution, owner="root")
         command = Command(script=f"bash {SOLVE}", user=task.user, workdir=task.workdir, timeout_s=task.solve_timeout_s)
         solved = await container.run(command)
@@ -49,6 +51,7 @@ async def _solve_and_grade(exam: Examination) -> tuple[CommandResult, GradeRepor
         await container.run(Command(script="rm -rf /solution", user="root", workdir="/"))
         if first:
             await look_at_solved(exam, container)
+            await look_up_in_solved(exam, container)
         frozen = await container.freeze()
     if first:
         exam.solved_image = frozen

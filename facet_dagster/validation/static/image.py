@@ -1,6 +1,11 @@
-"""G0, the image: bases that anybody can pull, nothing from outside the context, neither tests nor solution inside."""
+"""G0, the image: bases that anybody can pull, nothing from outside the context, neither tests nor solution inside.
 
+Packages by name from their index are the one thing that may come from elsewhere.
+"""
+
+import json
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
@@ -8,6 +13,7 @@ from facet_dagster.records.container import FileEntry
 from facet_dagster.records.outcome import Component
 from facet_dagster.validation.candidate import Candidate
 from facet_dagster.validation.static.finding import Finding
+from facet_dagster.validation.static.remote import fetched
 
 _REGISTRIES = re.compile(
     r"^((registry-1\.|index\.)?docker\.io|ghcr\.io|quay\.io|([\w-]+\.)?gcr\.io|[\w-]+-docker\.pkg\.dev"
@@ -17,7 +23,7 @@ _REGISTRIES = re.compile(
 _REMOTE = re.compile(r"^(https?|ftp|git|ssh)://|^git@")
 _HEREDOC = re.compile(r"<<-?\s*[\"']?(\w+)[\"']?")
 _SMALL = 40  # bytes; shorter files may be equal by chance
-Line = tuple[int, str, list[str]]  # number, instruction, words
+Line = tuple[int, str, list[str], str]  # number, instruction, words without options, everything behind the instruction
 
 
 def image_findings(task: Candidate) -> Iterator[Finding]:
@@ -28,15 +34,27 @@ def image_findings(task: Candidate) -> Iterator[Finding]:
 
 def _dockerfile(text: str) -> Iterator[Finding]:
     arguments: dict[str, str] = {}
-    for number, name, words in _lines(text):
+    for number, name, words, rest in _lines(text):
         place = f"Dockerfile:{number}"
-        if name == "ARG" and words and "=" in words[0]:
-            key, _, value = words[0].partition("=")
-            arguments[key] = value.strip("\"'")
+        if name in {"ARG", "ENV"}:
+            arguments |= {key: value.strip("\"'") for key, _, value in (word.partition("=") for word in words) if value}
+        elif name == "RUN":
+            for command in fetched(_expanded(_shell(rest), arguments)):
+                what = f"RUN fetches what nobody pins: {command}; COPY a file instead"
+                yield Finding(Component.ENVIRONMENT, place, what)
         elif name == "FROM" and words:
             yield from _base(place, _expanded(words[0], arguments))
         elif name in {"COPY", "ADD"} and len(words) > 1 and not words[0].startswith("<<"):
             yield from _sources(place, name, words[:-1])
+
+
+def _shell(rest: str) -> str:
+    """A RUN's command line; its other form is a JSON list of words."""
+    try:
+        words = json.loads(rest) if rest.startswith("[") else None
+    except ValueError:
+        words = None
+    return shlex.join(map(str, words)) if isinstance(words, list) else rest
 
 
 def _base(place: str, image: str) -> Iterator[Finding]:
@@ -100,9 +118,14 @@ def _lines(text: str) -> Iterator[Line]:
             if following.lstrip().startswith("#"):
                 line += "\\"
         words = line.split()
+        script: list[str] = []
         for mark in _HEREDOC.findall(line) if words and words[0].upper() in {"RUN", "COPY", "ADD"} else ():
             while index < len(lines) and lines[index].strip() != mark:
+                script.append(lines[index])
                 index += 1
             index += 1
         if words:
-            yield first + 1, words[0].upper(), [word for word in words[1:] if not word.startswith("--")]
+            rest = line.strip()[len(words[0]) :].strip()
+            # Where a command stands before it, a here-document is its input, else it is what RUN runs.
+            rest = "\n".join(script) if rest.startswith("<<") else rest
+            yield first + 1, words[0].upper(), [word for word in words[1:] if not word.startswith("--")], rest

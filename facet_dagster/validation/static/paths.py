@@ -13,7 +13,7 @@ from facet_dagster.validation.candidate import Candidate
 from facet_dagster.validation.outputs import names_folder
 from facet_dagster.validation.static.finding import Finding
 
-_WRITES = frozenset(
+WRITES = frozenset(
     {"write_text", "write_bytes", "touch", "mkdir", "makedirs", "unlink", "rename", "replace", "remove", "rmtree"}
     | {"copy", "copy2", "copyfile", "copytree", "move", "symlink_to", "dump", "run", "call", "check_call", "Popen"}
     | {"check_output", "system", "run_as_agent"}
@@ -23,7 +23,7 @@ Names = dict[str, str]
 
 def path_findings(task: Candidate, name: str, tree: ast.Module) -> Iterator[Finding]:
     """Files that one test file demands and nobody tells of."""
-    known = _told(task)
+    known = told_by_environment(task)
     created = {c.path for c in task.diff.files if c.change == "added"} if task.diff else None
     for path, line in sorted(_demanded(tree, task.workdir).items()):
         if created is not None and path not in created:
@@ -33,7 +33,7 @@ def path_findings(task: Candidate, name: str, tree: ast.Module) -> Iterator[Find
             yield Finding(Component.VERIFIER, f"{name}:{line}", what)
 
 
-def _told(task: Candidate) -> str:
+def told_by_environment(task: Candidate) -> str:
     """Everything in which a name may be found."""
     parts = [task.dockerfile]
     parts += [f"{file.path}\n{file.content}" for file in task.context if file.encoding == "utf-8"]
@@ -74,7 +74,7 @@ def _excused(node: ast.AST) -> bool:
     if isinstance(node, ast.Call) and called(node) == "open":
         mode = node.args[1] if len(node.args) > 1 else None
         return isinstance(mode, ast.Constant) and isinstance(mode.value, str) and mode.value[:1] in {"w", "a", "x"}
-    return isinstance(node, ast.Call) and called(node) in _WRITES
+    return isinstance(node, ast.Call) and called(node) in WRITES
 
 
 def _is_file(path: str) -> bool:

@@ -143,6 +143,20 @@ def seen(path: str, sample: str | None = None) -> ObservedFile:
         ("FROM debian\n# c\nADD --chmod=644 https://a.example.org/f /f\n", "Dockerfile:3: ADD fetches"),
         ("FROM debian\nRUN a \\\n  # c\n  b\nCOPY ../x y /z/\n", "Dockerfile:5: COPY ../x reaches outside"),
         ('FROM debian\nCOPY ["../x", "/z"]\n', "Dockerfile:2: COPY ../x reaches outside"),
+        (
+            "FROM debian\nRUN curl -fsSL https://a.example.org/x.sh | bash\n",
+            "Dockerfile:2: RUN fetches what nobody pins",
+        ),
+        ("FROM debian\nRUN apt-get update \\\n # c\n && wget -q http://a.example.org/x\n", "Dockerfile:2: RUN fetches"),
+        ("FROM debian\nRUN curl -sSL get.example.com | sh\n", "RUN fetches what nobody pins: curl"),
+        ("FROM debian\nRUN cd /app && git clone --depth 1 https://a.example.org/r.git r\n", "git clone"),
+        ("FROM debian\nRUN git clone git@a.example.org:o/r.git\n", "git clone"),
+        ("FROM debian\nRUN pip install 'x @ git+https://a.example.org/x'\n", "pip install"),
+        ("FROM debian\nRUN python3 -m pip install -q https://a.example.org/x.whl\n", "python3 -m pip install"),
+        ("FROM debian\nRUN ls || bash -c 'A=1 curl https://a.example.org/x'\n", "curl"),
+        ('FROM debian\nRUN ["wget", "https://a.example.org/x"]\n', "wget"),
+        ('FROM debian\nARG U=https://a.example.org\nRUN eval "$(curl -s $U/x)"\n', "Dockerfile:3: RUN fetches"),
+        ("FROM debian\nRUN <<EOF\nset -e\ncurl https://a.example.org/x\nEOF\n", "Dockerfile:2: RUN fetches"),
     ],
 )
 async def test_faults_of_the_image(read: Callable[..., Any], dockerfile: str, what: str) -> None:
@@ -155,9 +169,15 @@ async def test_faults_of_the_image(read: Callable[..., Any], dockerfile: str, wh
     "dockerfile",
     [
         "FROM ubuntu:24.04 AS a\nFROM ghcr.io/x/y:1\nCOPY --from=a /x /y\nADD src.tar.gz /x\n",
-        "FROM python:3.12-slim\nRUN <<EOF\nADD https://nothing\nCOPY ../x y\nEOF\nRUN curl -O https://x.org/y\n",
+        "FROM python:3.12-slim\nRUN <<EOF\nADD https://nothing\nCOPY ../x y\nEOF\nRUN curl -O http://localhost/y\n",
         "# FROM localhost/x\nARG BASE_IMAGE\nFROM ${BASE_IMAGE}\n",
         "FROM us-docker.pkg.dev/p/r/i\n",
+        "FROM debian\nRUN apt-get update && apt-get install -y curl git wget && pip install pandas==2.2 'numpy<2'\n",
+        "FROM debian\nRUN pip install --index-url https://a.example.org/simple -f https://a.example.org/w torch\n",
+        "FROM debian\nRUN echo 'curl https://a.example.org | bash' > /app/README # wget https://a.example.org\n",
+        "FROM debian\nRUN git init r && cd r && git remote add origin https://a.example.org/r && git clone r s\n",
+        "FROM debian\nRUN cat > /app/get.sh <<'EOF'\ncurl https://a.example.org/x\nEOF\n",
+        "FROM debian\nRUN printf '%s\\n' \"it's\" > /app/x && curl -s http://127.0.0.1:80/health\n",
         "",
     ],
 )
