@@ -8,6 +8,7 @@ from facet_dagster.records.container import FileEntry
 from facet_dagster.records.outcome import Component
 from facet_dagster.validation.candidate import Candidate
 from facet_dagster.validation.static.finding import Finding
+from facet_dagster.validation.static.heredocs import skip
 
 _REGISTRIES = re.compile(
     r"^((registry-1\.|index\.)?docker\.io|ghcr\.io|quay\.io|([\w-]+\.)?gcr\.io|[\w-]+-docker\.pkg\.dev"
@@ -15,7 +16,6 @@ _REGISTRIES = re.compile(
     r"|registry\.(access\.)?redhat\.(io|com)|registry\.(fedoraproject|opensuse|suse)\.(org|com)|container-registry\.oracle\.com)$"
 )
 _REMOTE = re.compile(r"^(https?|ftp|git|ssh)://|^git@")
-_HEREDOC = re.compile(r"<<-?\s*[\"']?(\w+)[\"']?")
 _SMALL = 40  # bytes; shorter files may be equal by chance
 Line = tuple[int, str, list[str]]  # number, instruction, words
 
@@ -100,9 +100,7 @@ def _lines(text: str) -> Iterator[Line]:
             if following.lstrip().startswith("#"):
                 line += "\\"
         words = line.split()
-        for mark in _HEREDOC.findall(line) if words and words[0].upper() in {"RUN", "COPY", "ADD"} else ():
-            while index < len(lines) and lines[index].strip() != mark:
-                index += 1
-            index += 1
+        if words and words[0].upper() in {"RUN", "COPY", "ADD"}:
+            _, index = skip(line, lines, index)
         if words:
             yield first + 1, words[0].upper(), [word for word in words[1:] if not word.startswith("--")]
