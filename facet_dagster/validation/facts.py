@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from facet_dagster.ports import Container
+from facet_dagster.records.authoring import E0_COPIES
 from facet_dagster.records.container import Command
 from facet_dagster.validation.controls import MAX_CONTENT, Facts, unchanged_files
 from facet_dagster.validation.examination import Examination, Solved
 from facet_dagster.validation.outputs import Subject, subjects
 
-E0_COPIES = "/tests/e0"  # originals that tests of ours carry
 # What the observer needs inside.
 _CAN_OBSERVE = 'python3 -c "import sys; sys.exit(sys.version_info < (3, 10))"'
 _TAR = "/facet-control.tar"

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
+from facet_dagster.records.authoring import E0_COPIES
 from facet_dagster.records.container import FileEntry
 from facet_dagster.records.outcome import Component
 from facet_dagster.validation.candidate import Candidate
@@ -61,7 +62,9 @@ def _given_away(task: Candidate) -> Iterator[Finding]:
     secret = {
         _squeezed(file): file.path
         for file in (*task.solution, *task.tests)
-        if file.path.endswith((".sh", ".py")) and not file.path.startswith("/tests/e0/") and len(file.data()) >= _SMALL
+        if file.path.endswith((".sh", ".py"))
+        and not file.path.startswith(f"{E0_COPIES}/")
+        and len(file.data()) >= _SMALL
     }
     for file in task.context:
         known = secret.get(_squeezed(file))
