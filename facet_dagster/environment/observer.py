@@ -195,21 +195,26 @@ def is_repository(path: str) -> bool:
 
 
 def repository(path: str) -> str:
-    """A git repository in one line, with a digest over all that its refs, index state and configuration say."""
+    """A git repository in one line, with digests over its refs, and over them, its index state and its configuration."""
     refs = git(path, "for-each-ref", "--format=%(objectname) %(refname)")
     branches = [line.partition(" refs/heads/")[2] for line in refs.splitlines() if " refs/heads/" in line]
     tags = sum(" refs/tags/" in line for line in refs.splitlines())
     head = content(f"{path}/HEAD", 200).decode(errors="replace").strip().removeprefix("ref: refs/heads/")
     commits = git(path, "rev-list", "--count", "--all").strip() or "?"
+    at = git(path, "rev-parse", "--quiet", "--verify", "HEAD^{commit}").strip()[:12] or "none"
     state = "bare"
     status = ""
     if Path(path).name == ".git":
         status = git(path, "--work-tree", str(Path(path).parent), "status", "--porcelain=v1", "--untracked-files=all")
         state = f"{len(status.splitlines())} uncommitted changes" if status else "clean"
     config = content(f"{path}/config", 100_000).decode(errors="replace")
-    mark = hashlib.sha256("\0".join((refs, head, status, config)).encode()).hexdigest()[:12]
+    marks = [
+        hashlib.sha256("\0".join(said).encode()).hexdigest()[:12]
+        for said in ((refs, head), (refs, head, status, config))
+    ]
     named = " ".join(branches[:12]) or "none"
-    return f"git repository: HEAD {head}; branches {named}; {tags} tags; {commits} commits; {state}; state {mark}"
+    line = f"git repository: HEAD {head}; branches {named}; {tags} tags; {commits} commits; {state}"
+    return f"{line}; at {at}; refs {marks[0]}; state {marks[1]}"
 
 
 def git(path: str, *arguments: str) -> str:

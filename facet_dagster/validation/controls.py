@@ -163,9 +163,10 @@ def _of_repository(subject: Subject, facts: Facts) -> Iterator[Control]:
     path = subject.path
     if path not in facts.before or path not in facts.after:
         return
-    git = f"git -c safe.directory='*' --git-dir={shlex.quote(path)}"
-    back = f"{git} update-ref HEAD HEAD~1 && chown -R --reference={shlex.quote(path)} -- {shlex.quote(path)}"
-    yield Control(path, ControlKind.COMMIT_UNDONE, "its branch put back to the commit before the last", back)
+    if subject.committed:
+        git = f"git -c safe.directory='*' --git-dir={shlex.quote(path)}"
+        back = f"{git} update-ref HEAD HEAD~1 && chown -R --reference={shlex.quote(path)} -- {shlex.quote(path)}"
+        yield Control(path, ControlKind.COMMIT_UNDONE, "its branch put back to the commit before the last", back)
     parent = shlex.quote(str(PurePosixPath(path).parent))
     script = f"rm -rf -- {shlex.quote(path)} && tar -xpf {PAYLOAD} -C {parent}"
     what = "put back as it was in the initial state; the files beside it were left"

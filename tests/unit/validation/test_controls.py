@@ -122,11 +122,14 @@ def test_removed_files_and_modes_are_put_back() -> None:
 
 def test_a_repository_goes_back_by_a_commit_or_whole() -> None:
     path = "/app/repo/.git"
-    observed = seen(path, type="dir")
-    subject = Subject(FileChange(path=path, change="changed", before=observed, after=observed), True)
-    controls = make_controls([subject], Facts(before={path: b"tar"}, after={path: b"other"}), 8)
+    before, after = (seen(path, type="dir", sniffed=f"git repository: {n} commits") for n in (1, 2))
+    subject = Subject(FileChange(path=path, change="changed", before=before, after=after), True)
+    facts = Facts(before={path: b"tar"}, after={path: b"other"})
+    controls = make_controls([subject], facts, 8)
     assert kinds(controls) == [ControlKind.COMMIT_UNDONE, ControlKind.PUT_BACK]
     assert controls[1].payload == b"tar"
+    tagged = Subject(FileChange(path=path, change="changed", before=after, after=after), True)
+    assert kinds(make_controls([tagged], facts, 8)) == [ControlKind.PUT_BACK]
 
 
 def test_every_output_comes_first_and_k_bounds_all() -> None:
