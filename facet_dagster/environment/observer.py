@@ -195,7 +195,7 @@ def is_repository(path: str) -> bool:
 
 
 def repository(path: str) -> str:
-    """A git repository in one line, with digests over its refs, and over them, its index state and its configuration."""
+    """A git repository in one line, with a digest over its refs and one over its index state and configuration too."""
     refs = git(path, "for-each-ref", "--format=%(objectname) %(refname)")
     branches = [line.partition(" refs/heads/")[2] for line in refs.splitlines() if " refs/heads/" in line]
     tags = sum(" refs/tags/" in line for line in refs.splitlines())
@@ -208,13 +208,14 @@ def repository(path: str) -> str:
         status = git(path, "--work-tree", str(Path(path).parent), "status", "--porcelain=v1", "--untracked-files=all")
         state = f"{len(status.splitlines())} uncommitted changes" if status else "clean"
     config = content(f"{path}/config", 100_000).decode(errors="replace")
-    marks = [
-        hashlib.sha256("\0".join(said).encode()).hexdigest()[:12]
-        for said in ((refs, head), (refs, head, status, config))
-    ]
     named = " ".join(branches[:12]) or "none"
     line = f"git repository: HEAD {head}; branches {named}; {tags} tags; {commits} commits; {state}"
-    return f"{line}; at {at}; refs {marks[0]}; state {marks[1]}"
+    return f"{line}; at {at}; refs {mark(refs, head)}; state {mark(refs, head, status, config)}"
+
+
+def mark(*said: str) -> str:
+    """A short digest of texts."""
+    return hashlib.sha256("\0".join(said).encode()).hexdigest()[:12]
 
 
 def git(path: str, *arguments: str) -> str:
