@@ -84,6 +84,16 @@ def subjects(diff: StateDiff, instruction: str, workdir: str) -> tuple[Subject, 
     return tuple(sorted(found, key=lambda subject: (not subject.named, subject.path)))
 
 
+def whatever_was_made(diff: StateDiff) -> tuple[Subject, ...]:
+    """Files that were created or changed, without by-products: the outputs of an instruction that names none."""
+    return tuple(
+        Subject(change, named=False)
+        for change in diff.files
+        if change.change != "removed" and _can_be_spoilt(change, "")
+        if not any(kind.search(change.path) for kind in (_BY_PRODUCT, _INSIDE_REPOSITORY, _SIDE_FILE))
+    )
+
+
 def _subjects(diff: StateDiff, instruction: str, workdir: str) -> Iterator[Subject]:
     for change in diff.files:
         if _INSIDE_REPOSITORY.search(change.path) or _SIDE_FILE.search(change.path):
