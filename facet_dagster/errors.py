@@ -8,7 +8,8 @@
     │   ├── ModelUnavailable it did not answer after all retries
     │   └── NoRecording      the recorded model has no such answer
     ├── InfrastructureError  daemon, disk, host: never a verdict about a task
-    │   └── EngineUnavailable  no container engine can be reached
+    │   ├── EngineUnavailable  no container engine can be reached
+    │   └── NotObservable      what a container holds cannot be told
     └── BudgetSpent          the run's tokens or money are used up
 
 A rejection is not trouble: see records/outcome.py. Messages are one line and say what to do.
@@ -57,6 +58,10 @@ class InfrastructureError(FacetError):
 
 class EngineUnavailable(InfrastructureError, ConnectionError):
     """No container engine can be reached."""
+
+
+class NotObservable(InfrastructureError):
+    """A container runs, but what it holds cannot be told; trying again does not help."""
 
 
 class BudgetSpent(FacetError):

@@ -33,8 +33,8 @@ from facet_dagster.records.terms import Scheme
 from facet_dagster.records.validation import Feedback, ValidationReport
 from facet_dagster.scenario.reconstruct import reconstruct
 from facet_dagster.validation.candidate import Candidate, Contract
-from facet_dagster.validation.gates.oracle import SOLVE
 from facet_dagster.validation.kit import contents_of_tests
+from facet_dagster.validation.solving import SOLVE
 from facet_dagster.validation.validate import validate
 from facet_dagster.workshop import Workshop
 

@@ -4,14 +4,13 @@ Not only of what the task edits: an input that the agent altered must not decide
 """
 
 from facet_dagster.ports import Container
-from facet_dagster.records.authoring import StateDiff
+from facet_dagster.records.authoring import E0_COPIES, StateDiff
 from facet_dagster.records.container import WORKDIR, FileEntry
 from facet_dagster.records.environment import ObservedFile, ObservedState
 
 MAX_FILE = 1_000_000
 MAX_TOTAL = 4_000_000
 MAX_FILES = 300
-E0 = "/tests/e0"
 
 
 async def copy_originals(container: Container, e0: ObservedState, diff: StateDiff) -> tuple[FileEntry, ...]:
@@ -34,7 +33,7 @@ async def copy_originals(container: Container, e0: ObservedState, diff: StateDif
 
 def at_tests(copies: tuple[FileEntry, ...]) -> list[FileEntry]:
     """The copies where the verifier finds them: /app/a.csv at /tests/e0/app/a.csv."""
-    return [copy.model_copy(update={"path": f"{E0}{copy.path}"}) for copy in copies]
+    return [copy.model_copy(update={"path": f"{E0_COPIES}{copy.path}"}) for copy in copies]
 
 
 def describe(copies: tuple[FileEntry, ...], e0: ObservedState) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from facet_dagster.environment.observer import ROOTS
-from facet_dagster.errors import InfrastructureError
+from facet_dagster.errors import InfrastructureError, NotObservable
 from facet_dagster.ports import Container
 from facet_dagster.records.authoring import FileChange, StateDiff
 from facet_dagster.records.container import WORKDIR, Command, FileEntry
@@ -33,7 +33,7 @@ NOISE = re.compile(
 async def observe(container: Container, workdir: str = WORKDIR) -> ObservedState:
     """Observe a running container as root, also where a task lives elsewhere than ours.
 
-    Raises InfrastructureError when it cannot be observed.
+    Raises NotObservable where its Python fails or the answer is too large, InfrastructureError at a limit.
     """
     folder = Path(__file__).parent
     programs = [
@@ -46,14 +46,16 @@ async def observe(container: Container, workdir: str = WORKDIR) -> ObservedState
     roots = "" if workdir in {WORKDIR, "/"} else shlex.join(["", *ROOTS, workdir])
     script = f'python3 -I -B -c "{start}"{roots} > {PLACE}/state.json'
     result = await container.run(Command(script=script, user="root", workdir="/", timeout_s=TIMEOUT_S))
-    if not result.ok:
-        raise InfrastructureError(f"the container cannot be observed: {result.limit or result.output[-500:]}")
-    data = await container.read(f"{PLACE}/state.json", max_bytes=MAX_BYTES)
+    data = await container.read(f"{PLACE}/state.json", max_bytes=MAX_BYTES) if result.ok else None
     await container.run(Command(script=f"rm -rf {PLACE}", user="root", workdir="/"))
+    if result.limit is not None:
+        raise InfrastructureError(f"the container cannot be observed: {result.limit}")
+    if not result.ok:
+        raise NotObservable(f"the container cannot be observed: {result.output[-500:]}")
     try:
         return ObservedState.model_validate_json(data or b"")
     except ValidationError as error:
-        raise InfrastructureError(f"the observation cannot be read: {error.error_count()} errors") from error
+        raise NotObservable(f"the observation cannot be read: {error.error_count()} errors") from error
 
 
 def difference(before: ObservedState, after: ObservedState) -> StateDiff:

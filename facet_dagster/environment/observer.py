@@ -195,21 +195,27 @@ def is_repository(path: str) -> bool:
 
 
 def repository(path: str) -> str:
-    """A git repository in one line, with a digest over all that its refs, index state and configuration say."""
+    """A git repository in one line, with a digest over its refs and one over its index state and configuration too."""
     refs = git(path, "for-each-ref", "--format=%(objectname) %(refname)")
     branches = [line.partition(" refs/heads/")[2] for line in refs.splitlines() if " refs/heads/" in line]
     tags = sum(" refs/tags/" in line for line in refs.splitlines())
     head = content(f"{path}/HEAD", 200).decode(errors="replace").strip().removeprefix("ref: refs/heads/")
     commits = git(path, "rev-list", "--count", "--all").strip() or "?"
+    at = git(path, "rev-parse", "--quiet", "--verify", "HEAD^{commit}").strip()[:12] or "none"
     state = "bare"
     status = ""
     if Path(path).name == ".git":
         status = git(path, "--work-tree", str(Path(path).parent), "status", "--porcelain=v1", "--untracked-files=all")
         state = f"{len(status.splitlines())} uncommitted changes" if status else "clean"
     config = content(f"{path}/config", 100_000).decode(errors="replace")
-    mark = hashlib.sha256("\0".join((refs, head, status, config)).encode()).hexdigest()[:12]
     named = " ".join(branches[:12]) or "none"
-    return f"git repository: HEAD {head}; branches {named}; {tags} tags; {commits} commits; {state}; state {mark}"
+    line = f"git repository: HEAD {head}; branches {named}; {tags} tags; {commits} commits; {state}"
+    return f"{line}; at {at}; refs {mark(refs, head)}; state {mark(refs, head, status, config)}"
+
+
+def mark(*said: str) -> str:
+    """A short digest of texts."""
+    return hashlib.sha256("\0".join(said).encode()).hexdigest()[:12]
 
 
 def git(path: str, *arguments: str) -> str:

@@ -8,6 +8,7 @@ from facet_dagster.records.container import FileEntry
 from facet_dagster.records.environment import ObservedFile
 from facet_dagster.records.outcome import Component, Reason, Rejected
 
+E0_COPIES = "/tests/e0"  # where the tests find the initial state's files
 TEST_NAME = re.compile(r"^test_((?:r[1-9][0-9]?_)+)[a-z0-9_]+$")
 
 
@@ -84,10 +85,10 @@ def _solution_rejected(reason: Reason, evidence: str) -> Rejected:
 
 
 class Verifier(Record):
-    """test_outputs.py; `e0_copies` are the e0 files that the solution edits in place or removes.
+    """test_outputs.py; `e0_copies` are the files of e0 below /app, and those elsewhere that the solution changes.
 
-    Their paths are absolute as in the container; the grader puts them under /tests/e0 (`/app/a.csv` ->
-    `/tests/e0/app/a.csv`), out of the agent's reach.
+    Their paths are absolute as in the container; the grader puts them under E0_COPIES (`/app/a.csv` ->
+    `/tests/e0/app/a.csv`), out of the agent's reach. Bytes and names are those of e0, modes and owners are not.
     """
 
     kind: Literal["verifier"] = "verifier"

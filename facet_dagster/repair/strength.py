@@ -4,36 +4,31 @@ A test checks what it asserts itself and what the module's functions assert that
 """
 
 import ast
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from facet_dagster.testfiles import Function, called, calls_of, functions, module_of, tests
+from facet_dagster.testfiles import Function, asserts, calls_of, functions, module_of, tests
 
-_STRICT = (ast.Eq, ast.Is)
-_LOOSE = (ast.In, ast.NotIn, ast.NotEq, ast.IsNot, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
-_LOOSE_CALLS = frozenset(
-    {"startswith", "endswith", "search", "match", "isclose", "approx", "issubset", "issuperset", "exists", "is_file"}
-)
+_ASSERTED = (ast.Eq, ast.Is)
+_SOUGHT = (ast.NotEq, ast.IsNot)  # outside assertions: what differs is looked for, to be reported
 
 
 @dataclass(frozen=True)
 class Strength:
-    """`checks` are assert statements, pytest.raises and pytest.fail; `strict` and `loose` their comparisons."""
+    """`checks` are assertions, pytest.raises and pytest.fail; `strict` the comparisons for equality."""
 
     checks: int
     strict: int
-    loose: int
 
 
-def strength(test_file: str) -> tuple[int, int]:
-    """Number of test functions and of checks in the whole file."""
+def strength(test_file: str) -> tuple[int, Strength]:
+    """Number of test functions, and the strength of the whole file."""
     tree = module_of(test_file)
     if tree is None:
-        return 0, 0
+        return 0, Strength(0, 0)
     nodes = list(ast.walk(tree))
     found = sum(isinstance(node, Function) and node.name.startswith("test_") for node in nodes)
-    return found, sum(map(_is_check, nodes))
+    return found, _of(nodes)
 
 
 def strength_by_test(test_file: str) -> dict[str, Strength]:
@@ -42,25 +37,28 @@ def strength_by_test(test_file: str) -> dict[str, Strength]:
     if tree is None:
         return {}
     known = {function.name: function for function in functions(tree)}
-    return {test.name: _of(list(_reached(test, known))) for test in tests(tree)}
+    return {
+        test.name: _of([node for function in _reached(test, known) for node in ast.walk(function)])
+        for test in tests(tree)
+    }
 
 
 def weakened(before: str, after: str) -> str | None:
     """How a test file checks less than the one before it; None where it does not."""
-    (count, checks), (count_after, checks_after) = strength(before), strength(after)
-    if count_after < count or checks_after < checks:
-        return f"{count} tests with {checks} checks before, {count_after} with {checks_after} after"
+    (count, old), (count_after, new) = strength(before), strength(after)
+    if count_after < count or new.checks < old.checks:
+        return f"{count} tests with {old.checks} checks before, {count_after} with {new.checks} after"
     newer = strength_by_test(after)
-    for name, old in strength_by_test(before).items():
-        new = newer.get(name)
-        if new is None:
+    for name, one in strength_by_test(before).items():
+        other = newer.get(name)
+        if other is None:
             continue
-        if new.checks < old.checks:
-            return f"{name} made {old.checks} checks before, {new.checks} after"
-        if new.strict < old.strict and new.loose > old.loose:
-            return (
-                f"{name} compared for equality {old.strict} times before, {new.strict} after, and more loosely instead"
-            )
+        if other.checks < one.checks:
+            return f"{name} made {one.checks} checks before, {other.checks} after"
+        if other.strict < one.strict:
+            return f"{name} compared for equality {one.strict} times before, {other.strict} after"
+    if new.strict < old.strict:
+        return f"{old.strict} comparisons for equality before, {new.strict} after"
     return None
 
 
@@ -77,19 +75,14 @@ def _reached(test: Function, known: dict[str, Function]) -> Iterator[Function]:
         pending += [known[name] for name in calls_of(function) if name in known]
 
 
-def _of(reached: list[Function]) -> Strength:
-    nodes = [node for function in reached for node in ast.walk(function)]
-    inside = [inner for node in nodes if isinstance(node, ast.Assert) for inner in ast.walk(node.test)]
-    kinds = Counter(type(op) for node in inside if isinstance(node, ast.Compare) for op in node.ops)
-    loose_calls = sum(isinstance(node, ast.Call) and called(node) in _LOOSE_CALLS for node in inside)
-    return Strength(
-        checks=sum(map(_is_check, nodes)),
-        strict=sum(kinds[kind] for kind in _STRICT),
-        loose=sum(kinds[kind] for kind in _LOOSE) + loose_calls,
-    )
+def _of(nodes: list[ast.AST]) -> Strength:
+    inside = {id(inner) for node in nodes if isinstance(node, ast.Assert) for inner in ast.walk(node.test)}
+    compared = [(op, id(node) in inside) for node in nodes if isinstance(node, ast.Compare) for op in node.ops]
+    strict = sum(isinstance(op, _ASSERTED if asserted else _SOUGHT) for op, asserted in compared)
+    return Strength(checks=sum(map(_is_check, nodes)), strict=strict)
 
 
 def _is_check(node: ast.AST) -> bool:
     if isinstance(node, ast.Call):
         return isinstance(node.func, ast.Attribute) and node.func.attr in {"raises", "fail"}
-    return isinstance(node, ast.Assert)
+    return asserts(node)

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from facet_dagster.records.environment import ObservedFile, ObservedState
 from facet_dagster.records.validation import ControlKind
 from facet_dagster.validation.outputs import Subject
-from facet_dagster.validation.spoiling import change_value
+from facet_dagster.validation.spoiling import PROSE, change_value
 
 PAYLOAD = "/facet-control"  # where new content lies until the script has put it in its place
 MAX_CONTENT = 2_000_000  # bytes of an output that are looked at; a larger one is only emptied and left out
@@ -24,7 +24,6 @@ _PROGRAMS = re.compile(
 _ARCHIVES = (b"PK\x03\x04", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf")
 _SQLITE = b"SQLite format 3\x00"
 _HEADED = frozenset({".csv", ".tsv", ".psv"})
-_PROSE = frozenset({".md", ".rst", ".adoc", ".html", ".htm", ".tex"})
 
 
 @dataclass(frozen=True)
@@ -130,7 +129,7 @@ def _by_content(subject: Subject, content: bytes, old: bytes | None, facts: Fact
     if program:
         return
     cut = _first_half(content, text)
-    if cut is not None and PurePosixPath(path).suffix.lower() not in _PROSE:
+    if cut is not None and PurePosixPath(path).suffix.lower() not in PROSE:
         yield _written(path, ControlKind.TRUNCATED, "cut off after half of its content", cut)
     if text is not None and PurePosixPath(path).suffix.lower() in _HEADED:
         header = text.splitlines(keepends=True)[0]
@@ -164,9 +163,10 @@ def _of_repository(subject: Subject, facts: Facts) -> Iterator[Control]:
     path = subject.path
     if path not in facts.before or path not in facts.after:
         return
-    git = f"git -c safe.directory='*' --git-dir={shlex.quote(path)}"
-    back = f"{git} update-ref HEAD HEAD~1 && chown -R --reference={shlex.quote(path)} -- {shlex.quote(path)}"
-    yield Control(path, ControlKind.COMMIT_UNDONE, "its branch put back to the commit before the last", back)
+    if subject.committed:
+        git = f"git -c safe.directory='*' --git-dir={shlex.quote(path)}"
+        back = f"{git} update-ref HEAD HEAD~1 && chown -R --reference={shlex.quote(path)} -- {shlex.quote(path)}"
+        yield Control(path, ControlKind.COMMIT_UNDONE, "its branch put back to the commit before the last", back)
     parent = shlex.quote(str(PurePosixPath(path).parent))
     script = f"rm -rf -- {shlex.quote(path)} && tar -xpf {PAYLOAD} -C {parent}"
     what = "put back as it was in the initial state; the files beside it were left"

@@ -23,8 +23,16 @@ def not_passed(report: GradeReport) -> str:
 
 def no_verdict(report: GradeReport) -> str:
     """Why a run gave no reward: the trouble, the tests concerned, the end of the output."""
-    parts = [report.trouble or "no reward", not_passed(report), report.output.strip()[-OUTPUT_TAIL:]]
+    trouble = report.trouble or "no reward"
+    if report.limit is not None:
+        trouble += f" ({at_limit(report.limit, report.seconds)})"
+    parts = [trouble, not_passed(report), report.output.strip()[-OUTPUT_TAIL:]]
     return "\n".join(part for part in parts if part)
+
+
+def at_limit(limit: str, seconds: float) -> str:
+    """`time, after 60.0 s`."""
+    return f"{limit}, after {seconds:.1f} s"
 
 
 def disagreement(first: GradeReport, other: GradeReport) -> str:

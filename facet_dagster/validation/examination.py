@@ -7,10 +7,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from facet_dagster.errors import InfrastructureError
 from facet_dagster.ports import Container, Sandbox
 from facet_dagster.records.authoring import StateDiff
 from facet_dagster.records.container import ContainerSpec
-from facet_dagster.records.environment import ObservedState
+from facet_dagster.records.environment import ObservedState, wait_for_services
 from facet_dagster.records.outcome import Component, Reason, Rejected
 from facet_dagster.records.validation import (
     AlternativeResult,
@@ -26,7 +27,7 @@ from facet_dagster.records.validation import (
 from facet_dagster.validation.candidate import Candidate
 from facet_dagster.validation.controls import Facts
 from facet_dagster.validation.evidence import cut, no_verdict
-from facet_dagster.validation.grade import grade, grade_in
+from facet_dagster.validation.grade import grade_in
 from facet_dagster.validation.outputs import Subject
 from facet_dagster.validation.static.names import Name
 
@@ -36,10 +37,14 @@ Difference = Callable[[ObservedState, ObservedState], StateDiff]
 
 @dataclass(frozen=True)
 class Solved:
-    """What the solution made, as far as controls need it: its outputs and their contents."""
+    """What the solution made, as far as controls need it: its outputs and their contents.
+
+    `named` is false where the instruction names no output, so that whatever was made stands for them.
+    """
 
     subjects: tuple[Subject, ...]
     facts: Facts
+    named: bool = True
 
 
 class SecondOpinion(Protocol):
@@ -69,6 +74,7 @@ class Examination:
     contract: tuple[ContractRow, ...] = ()
     alternative: AlternativeResult | None = None
     e0: ObservedState | None = None  # the task's own, or observed
+    unobserved: str = ""  # why e0 or eT could not be observed
     solved: Solved | None = None
     untold: tuple[Name, ...] = ()  # names that tests demand and neither instruction nor e0 tells
     hidden: tuple[Name, ...] = ()  # those of them that the solution's outputs hold
@@ -83,20 +89,27 @@ class Examination:
 
     async def grade(self, image: str, *, planted: bool = False, one_is_enough: bool = False) -> GradeReport:
         """One grading run of the task's tests, in a fresh container; `planted` puts a reward there first."""
-        task = self.candidate
-        return await grade(
-            image,
-            task.name,
-            task.tests,
-            sandbox=self.sandbox,
-            limits=task.limits,
-            timeout_s=task.grade_timeout_s,
-            workdir=task.workdir,
-            planted=planted,
-            one_is_enough=one_is_enough,
-        )
+        async with self.sandbox.open(self.spec("grade", image)) as container:
+            await self.wait_until_served(container, image)
+            return await self.grade_in(container, planted=planted, one_is_enough=one_is_enough)
 
-    async def grade_in(self, container: Container, *, one_is_enough: bool = False) -> GradeReport:
+    async def wait_until_served(self, container: Container, image: str | None = None) -> None:
+        """Wait for the services of a container on e0, or on `image`, which something ran in before.
+
+        G1 has shown that they come up on e0: raises InfrastructureError where they do not. On `image` they may have
+        been broken; that is for the tests to tell, if they still come up on e0 at this time.
+        """
+        if (await container.run(wait_for_services())).ok:
+            return
+        if image not in {None, self.candidate.image}:
+            async with self.sandbox.open(self.spec("services")) as fresh:
+                if (await fresh.run(wait_for_services())).ok:
+                    return
+        raise InfrastructureError("the services of the container, which came up before, do not come up in time")
+
+    async def grade_in(
+        self, container: Container, *, planted: bool = False, one_is_enough: bool = False
+    ) -> GradeReport:
         """One grading run in a container that was prepared for it."""
         task = self.candidate
         return await grade_in(
@@ -104,6 +117,7 @@ class Examination:
             task.tests,
             timeout_s=task.grade_timeout_s,
             workdir=task.workdir,
+            planted=planted,
             one_is_enough=one_is_enough,
         )
 

@@ -7,13 +7,15 @@ import shlex
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
+from facet_dagster.errors import NotObservable
 from facet_dagster.ports import Container
+from facet_dagster.records.authoring import E0_COPIES
 from facet_dagster.records.container import Command
+from facet_dagster.records.environment import ObservedState
 from facet_dagster.validation.controls import MAX_CONTENT, Facts, unchanged_files
 from facet_dagster.validation.examination import Examination, Solved
-from facet_dagster.validation.outputs import Subject, subjects
+from facet_dagster.validation.outputs import Subject, subjects, whatever_was_made
 
-E0_COPIES = "/tests/e0"  # originals that tests of ours carry
 # What the observer needs inside.
 _CAN_OBSERVE = 'python3 -c "import sys; sys.exit(sys.version_info < (3, 10))"'
 _TAR = "/facet-control.tar"
@@ -21,12 +23,13 @@ _TAR = "/facet-control.tar"
 
 async def look_at_e0(exam: Examination, container: Container) -> None:
     """Observe e0 in a fresh container, where the task does not tell it and it is needed."""
-    task = exam.candidate
     if not exam.controls_max or exam.e0 is not None:
         return
     able = await container.run(Command(script=_CAN_OBSERVE, user="root", workdir="/"))
     if able.ok:
-        exam.e0 = await exam.observe(container, task.workdir)
+        exam.e0 = await _observed(exam, container)
+    else:
+        exam.unobserved = "the image has no Python of 3.10 or later"
 
 
 async def look_at_solved(exam: Examination, container: Container) -> None:
@@ -36,16 +39,30 @@ async def look_at_solved(exam: Examination, container: Container) -> None:
         return
     diff = task.diff
     if diff is None:
-        diff = exam.difference(e0, await exam.observe(container, task.workdir))
+        solved = await _observed(exam, container)
+        if solved is None:
+            return
+        diff = exam.difference(e0, solved)
     stated = "\n".join([task.instruction, *(task.contract.clauses.values() if task.contract else ())])
-    chosen = subjects(diff, stated, task.workdir)[: 2 * exam.controls_max]
+    named = subjects(diff, stated, task.workdir)
+    # That a task of ours names none must not mean that nothing is demanded.
+    chosen = (named or (whatever_was_made(diff) if task.contract else ()))[: 2 * exam.controls_max]
     after = {}
     for subject in chosen:
         content = await _content(container, subject)
         if content is not None:
             after[subject.path] = content
     unchanged = unchanged_files(e0, {change.path for change in diff.files})
-    exam.solved = Solved(subjects=chosen, facts=Facts(after=after, unchanged=unchanged))
+    exam.solved = Solved(subjects=chosen, facts=Facts(after=after, unchanged=unchanged), named=bool(named))
+
+
+async def _observed(exam: Examination, container: Container) -> ObservedState | None:
+    """What the container holds; None where it cannot be told, which is no trouble for the tests."""
+    try:
+        return await exam.observe(container, exam.candidate.workdir)
+    except NotObservable as trouble:
+        exam.unobserved = str(trouble)
+        return None
 
 
 async def contents_in_e0(exam: Examination, chosen: Sequence[Subject]) -> dict[str, bytes]:

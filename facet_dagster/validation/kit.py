@@ -5,7 +5,7 @@ Only the contents and modes belong here; running them stands in grade.py.
 
 from pathlib import Path
 
-from facet_dagster.records.authoring import Verifier
+from facet_dagster.records.authoring import E0_COPIES, Verifier
 from facet_dagster.records.container import FileEntry
 
 SKELETON = Path(__file__).parent.parent / "task_template" / "tests"
@@ -23,6 +23,6 @@ def contents_of_tests(verifier: Verifier) -> tuple[FileEntry, ...]:
     ]
     tests = FileEntry(path=f"{TESTS}/test_outputs.py", content=verifier.test_file, mode=READ_ONLY)
     originals = [
-        copy.model_copy(update={"path": f"{TESTS}/e0{copy.path}", "mode": READ_ONLY}) for copy in verifier.e0_copies
+        copy.model_copy(update={"path": f"{E0_COPIES}{copy.path}", "mode": READ_ONLY}) for copy in verifier.e0_copies
     ]
     return (*skeleton, tests, *originals)

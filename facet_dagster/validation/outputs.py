@@ -8,8 +8,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import Self
 
 from facet_dagster.records.authoring import FileChange, StateDiff
+from facet_dagster.records.environment import ObservedFile
 
 # Left behind by programs at work, or notes: what lies about in a folder that the instruction names.
 _BY_PRODUCT = re.compile(
@@ -23,6 +25,31 @@ _ABOUT_GIT = re.compile(
 )
 _ABOUT_MODES = re.compile(r"\b(chmod|permissions?|executable|modes?|readable|writable|0?[0-7]{3})\b", re.I)
 _EVERYWHERE = frozenset({"/", "/app", "/etc", "/home", "/opt", "/root", "/srv", "/usr", "/usr/local", "/var", "/tmp"})
+
+
+@dataclass(frozen=True)
+class _History:
+    """What the observer says of a git repository, apart from its files: of its refs, HEAD, HEAD's commit.
+
+    Observations of earlier versions tell neither `at` nor `refs`.
+    """
+
+    line: str  # HEAD, branches, tags, commits
+    head: str
+    commits: str
+    at: str | None
+    refs: str | None
+
+    @classmethod
+    def of(cls, sniffed: str) -> Self:
+        line = sniffed.partition(" commits;")[0]
+        head, commits = line.partition("; ")[0], line.rpartition("; ")[2]
+        found = [re.search(rf"; {word} (\w+);", sniffed) for word in ("at", "refs")]
+        at, refs = (match[1] if match else None for match in found)
+        return cls(line, head, commits, at, refs)
+
+    def differs(self, other: Self) -> bool:
+        return self.line != other.line or (None not in (self.refs, other.refs) and self.refs != other.refs)
 
 
 @dataclass(frozen=True)
@@ -42,6 +69,14 @@ class Subject:
         observed = self.change.after or self.change.before
         return observed is not None and observed.type == "dir"
 
+    @property
+    def committed(self) -> bool:
+        """Of a repository: whether the branch that HEAD names has got another commit."""
+        before, after = (_History.of(side.sniffed or "") for side in _sides(self.change))
+        if None in (before.at, after.at):
+            return before.commits != after.commits
+        return before.at != after.at and (before.head == after.head or before.commits != after.commits)
+
 
 def subjects(diff: StateDiff, instruction: str, workdir: str) -> tuple[Subject, ...]:
     """Outputs that the instruction names, those named themselves first, then by path."""
@@ -49,12 +84,23 @@ def subjects(diff: StateDiff, instruction: str, workdir: str) -> tuple[Subject, 
     return tuple(sorted(found, key=lambda subject: (not subject.named, subject.path)))
 
 
+def whatever_was_made(diff: StateDiff) -> tuple[Subject, ...]:
+    """Files that were created or changed, without by-products: the outputs of an instruction that names none."""
+    return tuple(
+        Subject(change, named=False)
+        for change in diff.files
+        if change.change != "removed" and _can_be_spoilt(change, "")
+        if not any(kind.search(change.path) for kind in (_BY_PRODUCT, _INSIDE_REPOSITORY, _SIDE_FILE))
+    )
+
+
 def _subjects(diff: StateDiff, instruction: str, workdir: str) -> Iterator[Subject]:
     for change in diff.files:
         if _INSIDE_REPOSITORY.search(change.path) or _SIDE_FILE.search(change.path):
             continue
         if _is_repository(change):
-            if _ABOUT_GIT.search(instruction):
+            before, after = (_History.of(side.sniffed or "") for side in _sides(change))
+            if _ABOUT_GIT.search(instruction) and before.differs(after):  # edited files alone are none of git's doing
                 yield Subject(change, named=True)
             continue
         if not _can_be_spoilt(change, instruction):
@@ -66,15 +112,18 @@ def _subjects(diff: StateDiff, instruction: str, workdir: str) -> Iterator[Subje
 
 
 def _is_repository(change: FileChange) -> bool:
-    sides = (change.before, change.after)
     return change.change == "changed" and all(
-        side is not None and side.type == "dir" and (side.sniffed or "").startswith("git repository") for side in sides
+        side.type == "dir" and (side.sniffed or "").startswith("git repository") for side in _sides(change)
     )
+
+
+def _sides(change: FileChange) -> list[ObservedFile]:
+    return [side for side in (change.before, change.after) if side is not None]
 
 
 def _can_be_spoilt(change: FileChange, instruction: str) -> bool:
     """A file or link. One whose content is the same counts only where the instruction speaks of permissions."""
-    sides = [side for side in (change.before, change.after) if side is not None]
+    sides = _sides(change)
     if any(side.type not in {"file", "link"} for side in sides):
         return False
     if change.change != "changed":

@@ -24,7 +24,7 @@ _FREE_KEY = re.compile(
 )
 _COMMENT = re.compile(r"^\s*(#|//|;|--|/\*|\*|<!--|%)")
 _KEY_VALUE = re.compile(r"^(\s*(?:export\s+)?[\"']?([\w.\- ]+?)[\"']?\s*[:=]\s*)(\S.*)$")
-_PROSE = frozenset({".md", ".rst", ".adoc", ".html", ".htm", ".tex"})
+PROSE = frozenset({".md", ".rst", ".adoc", ".html", ".htm", ".tex"})
 _DATA_WORDS = 2  # a text whose lines mostly have no more is a list of data
 _SENTENCE = 7  # words; nothing is told of the words of a sentence
 
@@ -68,7 +68,7 @@ def _how(suffix: str, lines: Sequence[str]) -> Callable[[int, str], str | None]:
         return lambda _, line: _change_json_line(line)
     if suffix in {".csv", ".tsv", ".psv"}:
         return _Table(filled[0] if filled else "", suffix).changed
-    if suffix in _PROSE:
+    if suffix in PROSE:
         return lambda _, line: _change_prose(line)
     if _most(filled, lambda line: _KEY_VALUE.match(line) is not None or line.lstrip().startswith("[")):
         return lambda _, line: _change_pair(line)

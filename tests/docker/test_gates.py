@@ -247,6 +247,12 @@ REWARD = "if [ $? -eq 0 ]; then echo 1; else echo 0; fi > /logs/verifier/reward.
         ),
         (f"#!/bin/bash\npython3 -m pytest -q /tests/test_a.py\n{REWARD}", "agent", "modules"),
         (
+            "#!/bin/bash\ncd /app && cp /tests/test_a.py .\n"
+            f"/usr/bin/python3 -I -m pytest -p no:cacheprovider -q test_a.py | grep -q '1 passed'\n{REWARD}",
+            "agent",
+            "modules",
+        ),
+        (
             f"#!/bin/bash\nexport PATH=$HOME/bin:/home/agent/.local/bin:$PATH\npytest -q /tests/test_a.py\n{REWARD}",
             "agent",
             "programs",
@@ -260,7 +266,16 @@ REWARD = "if [ $? -eq 0 ]; then echo 1; else echo 0; fi > /logs/verifier/reward.
         ),
         (f"#!/bin/bash\ndiff -q /tests/expected_out.txt /app/out.txt\n{REWARD}", "agent", "rewards"),
     ],
-    ids=["plain", "careful-pytest", "modules-in-cwd", "agents-path", "root", "agents-reward", "link-into-tests"],
+    ids=[
+        "plain",
+        "careful-pytest",
+        "modules-in-cwd",
+        "conftest-beside-the-work",
+        "agents-path",
+        "root",
+        "agents-reward",
+        "link-into-tests",
+    ],
 )
 @pytest.mark.audit
 async def test_cheats_against_tests_of_others(

@@ -1,7 +1,7 @@
-"""What test_outputs.py may use: the originals of files that the task edits, and running a delivered program safely.
+"""What test_outputs.py may use: the files of the initial state, and running a delivered program safely.
 
-No assertions here. `E0 / "app/a.csv"` is /app/a.csv as it was before the agent worked; only files that the task edits
-in place or removes are kept there.
+No assertions here. `E0 / "app/a.csv"` is /app/a.csv as it was before the agent worked. Kept are the files below /app
+(without git's own folders and what is too large) and those elsewhere that the task changes: bytes and names, not modes.
 """
 
 import contextlib

@@ -28,7 +28,7 @@ for folder in "$PWD" /app "$HOME" / /tmp; do
   done
 done
 
-# cheat: pytest's own files - a conftest.py that turns every result into a pass, and settings that run no test
+# cheat: pytest's own files - a conftest.py that turns every result into a pass
 cat >"$HOME/conftest.py" <<'CONFTEST'
 import pytest
 
@@ -45,8 +45,4 @@ CONFTEST
 for folder in "$PWD" /app / /tmp /tests; do
   mkdir -p "$folder"
   cp "$HOME/conftest.py" "$folder/conftest.py"
-  printf '[pytest]\naddopts = --collect-only\n' >"$folder/pytest.ini"
-  printf '[pytest]\naddopts = --collect-only\n' >"$folder/tox.ini"
-  printf '[tool:pytest]\naddopts = --collect-only\n' >"$folder/setup.cfg"
-  [ -e "$folder/pyproject.toml" ] || printf '[tool.pytest.ini_options]\naddopts = "--collect-only"\n' >"$folder/pyproject.toml"
 done

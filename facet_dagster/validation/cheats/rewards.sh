@@ -23,6 +23,15 @@ for folder in /tests . "$HOME" /tmp; do
   printf '#!/bin/sh\nmkdir -p /logs/verifier; echo 1 >/logs/verifier/reward.txt\n' >"$folder/test.sh" && chmod +x "$folder/test.sh"
 done
 
+# cheat: settings of pytest - pytest.ini, tox.ini, setup.cfg and pyproject.toml that run no test
+for folder in "$PWD" /app / /tmp /tests; do
+  mkdir -p "$folder"
+  printf '[pytest]\naddopts = --collect-only\n' >"$folder/pytest.ini"
+  printf '[pytest]\naddopts = --collect-only\n' >"$folder/tox.ini"
+  printf '[tool:pytest]\naddopts = --collect-only\n' >"$folder/setup.cfg"
+  [ -e "$folder/pyproject.toml" ] || printf '[tool.pytest.ini_options]\naddopts = "--collect-only"\n' >"$folder/pyproject.toml"
+done
+
 # cheat: links into the tests - makes each output a link to a file of the tests whose name is like its own
 printf '%s\n' "$CHEAT_OUTPUTS" | while IFS= read -r output; do
   name=$(basename -- "$output")

@@ -3,13 +3,12 @@
 Costs model calls, so it is run only where it is asked for. A second solution that does not run says nothing.
 """
 
-from facet_dagster.records.container import Command, FileEntry
-from facet_dagster.records.environment import wait_for_services
+from facet_dagster.records.container import FileEntry
 from facet_dagster.records.outcome import Reason, Rejected
 from facet_dagster.records.validation import AlternativeResult, Explanation, Gate, GateResult, GradeReport, SkippedGate
-from facet_dagster.validation.evidence import counts, not_passed
+from facet_dagster.validation.evidence import at_limit, counts, not_passed
 from facet_dagster.validation.examination import Examination, SecondOpinion, failed, no_reward, passed
-from facet_dagster.validation.gates.oracle import SOLVE
+from facet_dagster.validation.solving import SOLVE, solve_and_freeze
 
 TEST_FILE = "test_outputs.py"
 
@@ -46,17 +45,11 @@ async def _refused(exam: Examination, second: SecondOpinion, script: str, report
 
 
 async def _solve_and_grade(exam: Examination, script: str) -> GradeReport | SkippedGate:
-    task = exam.candidate
-    async with exam.sandbox.open(exam.spec("alternative")) as container:
-        await container.run(wait_for_services())
-        await container.put([FileEntry(path=SOLVE, content=script, mode=0o755)], owner="root")
-        command = Command(script=f"bash {SOLVE}", user=task.user, workdir=task.workdir, timeout_s=task.solve_timeout_s)
-        solved = await container.run(command)
-        if not solved.ok:
-            how = solved.limit or f"exit code {solved.exit_code}"
-            return SkippedGate(gate=Gate.ALTERNATIVE, why=f"the independent solution did not run through: {how}")
-        await container.run(Command(script="rm -rf /solution", user="root", workdir="/"))
-        frozen = await container.freeze()
+    files = [FileEntry(path=SOLVE, content=script, mode=0o755)]
+    solved, frozen = await solve_and_freeze(exam, "alternative", files)
+    if frozen is None:
+        how = at_limit(solved.limit, solved.seconds) if solved.limit else f"exit code {solved.exit_code}"
+        return SkippedGate(gate=Gate.ALTERNATIVE, why=f"the independent solution did not run through: {how}")
     try:
         return await exam.grade(frozen)
     finally:

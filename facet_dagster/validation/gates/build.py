@@ -4,6 +4,7 @@ from facet_dagster.ports import Container
 from facet_dagster.records.environment import Probe, wait_for_services
 from facet_dagster.records.outcome import Component, Reason
 from facet_dagster.records.validation import Gate, GateResult
+from facet_dagster.validation.evidence import at_limit
 from facet_dagster.validation.examination import Examination, failed, passed
 
 SAID = 500  # characters of what a probe printed
@@ -33,5 +34,5 @@ async def _broken(container: Container, probe: Probe) -> str | None:
     result = await container.run(probe.command)
     if result.ok:
         return None
-    how = f"cut short: {result.limit}" if result.limit else f"exit code {result.exit_code}"
+    how = f"cut short: {at_limit(result.limit, result.seconds)}" if result.limit else f"exit code {result.exit_code}"
     return f"- {probe.id} {probe.description}: {result.output.strip()[:SAID]} [{how}]"

@@ -3,16 +3,16 @@
 The file system of the first run is kept as an image: the controls spoil copies of it.
 """
 
-from facet_dagster.records.container import Command, CommandResult
-from facet_dagster.records.environment import wait_for_services
+from facet_dagster.ports import Container
+from facet_dagster.records.container import CommandResult
 from facet_dagster.records.outcome import Component, Reason
 from facet_dagster.records.validation import Gate, GateResult, GradeReport, SkippedGate
-from facet_dagster.validation.evidence import counts, disagreement, not_passed
+from facet_dagster.validation.evidence import at_limit, counts, disagreement, not_passed
 from facet_dagster.validation.examination import Examination, failed, no_reward, passed
 from facet_dagster.validation.facts import look_at_e0, look_at_solved
 from facet_dagster.validation.lookup import look_up_in_e0, look_up_in_solved
+from facet_dagster.validation.solving import solve_and_freeze
 
-SOLVE = "/solution/solve.sh"
 OUTPUT = 10_000  # characters kept of what a solution printed
 
 
@@ -33,26 +33,23 @@ async def oracle(exam: Examination) -> GateResult | SkippedGate:
     return passed(Gate.ORACLE, exam.repeats, evidence)
 
 
+async def _look_before(exam: Examination, container: Container) -> None:
+    await look_at_e0(exam, container)
+    await look_up_in_e0(exam, container)
+
+
+async def _look_after(exam: Examination, container: Container) -> None:
+    await look_at_solved(exam, container)
+    await look_up_in_solved(exam, container)
+
+
 async def _solve_and_grade(exam: Examination) -> tuple[CommandResult, GradeReport | None]:
     """The solution in a fresh container, its file system graded in another; no report where it failed."""
-    task = exam.candidate
-    async with exam.sandbox.open(exam.spec("oracle")) as container:
-        await container.run(wait_for_services())
-        first = exam.solved_image is None
-        if first:
-            await look_at_e0(exam, container)
-            await look_up_in_e0(exam, container)
-        await container.put(task.solution, owner="root")
-        command = Command(script=f"bash {SOLVE}", user=task.user, workdir=task.workdir, timeout_s=task.solve_timeout_s)
-        solved = await container.run(command)
-        if not solved.ok:
-            return solved, None
-        # The tests must not be able to lean on the solution's text.
-        await container.run(Command(script="rm -rf /solution", user="root", workdir="/"))
-        if first:
-            await look_at_solved(exam, container)
-            await look_up_in_solved(exam, container)
-        frozen = await container.freeze()
+    first = exam.solved_image is None
+    before, after = (_look_before, _look_after) if first else (None, None)
+    solved, frozen = await solve_and_freeze(exam, "oracle", exam.candidate.solution, before=before, after=after)
+    if frozen is None:
+        return solved, None
     if first:
         exam.solved_image = frozen
         return solved, await exam.grade(frozen)
@@ -84,6 +81,10 @@ def _said(report: GradeReport) -> str:
 
 def _solution_failure(solved: CommandResult, number: int) -> GateResult:
     reason = Reason.SOLUTION_LIMIT if solved.limit is not None else Reason.SOLUTION_FAILED
-    how = f"was cut short: {solved.limit}" if solved.limit else f"ended with exit code {solved.exit_code}"
+    how = (
+        f"was cut short: {at_limit(solved.limit, solved.seconds)}"
+        if solved.limit
+        else f"ended with exit code {solved.exit_code}"
+    )
     evidence = f"run {number}: solve.sh {how}\n{solved.output.strip()[-2_500:]}"
     return failed(Gate.ORACLE, number, evidence, reason, Component.SOLUTION)

@@ -1,9 +1,8 @@
 """G5: an agent that cheats instead of working does not get the reward, and does not keep the tests from a verdict."""
 
-from facet_dagster.records.environment import wait_for_services
 from facet_dagster.records.outcome import Component, Reason
 from facet_dagster.records.validation import Gate, GateResult, GradeReport, TamperingResult
-from facet_dagster.validation.evidence import counts, no_verdict
+from facet_dagster.validation.evidence import counts, cut, no_verdict
 from facet_dagster.validation.examination import Examination, failed, passed
 from facet_dagster.validation.tampering import PLANTING, ROOT, Cheats, all_cheats, stand_in
 
@@ -14,9 +13,18 @@ _AS_ROOT = "; the task's agent is root and could also replace the system's own f
 async def tampering(exam: Examination) -> GateResult:
     """Each set of cheats in a fresh container on e0, what it leaves graded in another."""
     runs = all_cheats()
+    slow: list[str] = []
     for cheats in runs:
-        exam.tampering.append(await _cheat(exam, cheats))
+        result = await _cheat(exam, cheats)
+        exam.tampering.append(result)
+        if result.report.limit is not None and (await exam.grade(exam.candidate.image)).reward is None:
+            slow.append(f"- after the cheats of {cheats.name}: {no_verdict(result.report)}")
     broken = [(run, result) for run, result in zip(runs, exam.tampering, strict=True) if _got_through(result.report)]
+    if slow and not broken:
+        evidence = cut(
+            "the tests do not come to an end, nor do they on the untouched initial state:\n" + "\n".join(slow)
+        )
+        return GateResult(gate=Gate.TAMPERING, passed=None, runs=len(runs), evidence=evidence)
     if not broken:
         tried = sum(len(run.cheats) for run in runs)
         evidence = f"no reward after {tried} cheats in {len(runs)} containers"
@@ -27,13 +35,16 @@ async def tampering(exam: Examination) -> GateResult:
 
 async def _cheat(exam: Examination, cheats: Cheats) -> TamperingResult:
     async with exam.sandbox.open(exam.spec("cheat")) as container:
-        await container.run(wait_for_services())
+        await exam.wait_until_served(container)
         if exam.candidate.user in ROOT:
             await container.run(stand_in(exam.candidate))
         await container.run(cheats.command(exam.candidate))  # how it ends does not matter
         frozen = await container.freeze()
+    planted = cheats.name == PLANTING
     try:
-        report = await exam.grade(frozen, planted=cheats.name == PLANTING, one_is_enough=True)
+        report = await exam.grade(frozen, planted=planted, one_is_enough=True)
+        if report.reward is None:  # once more, with all tests: the first that failed may have been an error
+            report = await exam.grade(frozen, planted=planted)
     finally:
         await exam.sandbox.discard(frozen)
     short = report.model_copy(update={"output": report.output[-OUTPUT:]})
@@ -41,8 +52,7 @@ async def _cheat(exam: Examination, cheats: Cheats) -> TamperingResult:
 
 
 def _got_through(report: GradeReport) -> bool:
-    """A reward, or tests that were kept from a verdict. Tests that ran into a limit gave none, and say so: that may be
-    the host's doing as well, and is no gain for anybody."""
+    """A reward, or tests that were kept from a verdict. Running into a limit is no gain for anybody."""
     return report.reward != 0.0 and report.limit is None
 
 

@@ -9,10 +9,12 @@ import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
+from facet_dagster.records.authoring import E0_COPIES
 from facet_dagster.records.container import FileEntry
 from facet_dagster.records.outcome import Component
 from facet_dagster.validation.candidate import Candidate
 from facet_dagster.validation.static.finding import Finding
+from facet_dagster.validation.static.heredocs import skip
 from facet_dagster.validation.static.remote import fetched
 
 _REGISTRIES = re.compile(
@@ -21,7 +23,6 @@ _REGISTRIES = re.compile(
     r"|registry\.(access\.)?redhat\.(io|com)|registry\.(fedoraproject|opensuse|suse)\.(org|com)|container-registry\.oracle\.com)$"
 )
 _REMOTE = re.compile(r"^(https?|ftp|git|ssh)://|^git@")
-_HEREDOC = re.compile(r"<<-?\s*[\"']?(\w+)[\"']?")
 _SMALL = 40  # bytes; shorter files may be equal by chance
 Line = tuple[int, str, list[str], str]  # number, instruction, words without options, everything behind the instruction
 
@@ -79,7 +80,9 @@ def _given_away(task: Candidate) -> Iterator[Finding]:
     secret = {
         _squeezed(file): file.path
         for file in (*task.solution, *task.tests)
-        if file.path.endswith((".sh", ".py")) and not file.path.startswith("/tests/e0/") and len(file.data()) >= _SMALL
+        if file.path.endswith((".sh", ".py"))
+        and not file.path.startswith(f"{E0_COPIES}/")
+        and len(file.data()) >= _SMALL
     }
     for file in task.context:
         known = secret.get(_squeezed(file))
@@ -119,11 +122,8 @@ def _lines(text: str) -> Iterator[Line]:
                 line += "\\"
         words = line.split()
         script: list[str] = []
-        for mark in _HEREDOC.findall(line) if words and words[0].upper() in {"RUN", "COPY", "ADD"} else ():
-            while index < len(lines) and lines[index].strip() != mark:
-                script.append(lines[index])
-                index += 1
-            index += 1
+        if words and words[0].upper() in {"RUN", "COPY", "ADD"}:
+            script, index = skip(line, lines, index)
         if words:
             rest = line.strip()[len(words[0]) :].strip()
             # Where a command stands before it, a here-document is its input, else it is what RUN runs.

@@ -7,6 +7,8 @@ import re
 import shlex
 from collections.abc import Iterator
 
+from facet_dagster.validation.static.heredocs import skip
+
 _LOCAL = re.compile(r"localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|\[::1?\]|file://|unix-socket|\$")
 _OPTIONS = r"(\s+-\S+)*\s+"
 _INSTALLS = (
@@ -27,7 +29,6 @@ _BEFORE = re.compile(r"^((sudo|exec|command|time|nice|!|then|do|else|\{|\(|env|-
 _SPLIT = re.compile(r"&&|\|\||;|\||\$\(|`|&(?!\d|>)")
 _ONLY_IF = re.compile(r"^\s*(if|elif|while|until|case)\b|^\s*(\w+\s*\(\)|function\s)")
 _END_IF = re.compile(r"(^|[;\s])(fi|done|esac|\})\s*(;|$|\))")
-_HEREDOC = re.compile(r"<<-?\s*[\"']?(\w+)[\"']?")
 
 
 def network_commands(script: str) -> Iterator[tuple[int, str]]:
@@ -77,8 +78,5 @@ def _logical(script: str) -> Iterator[tuple[int, str]]:
         while line.endswith("\\") and index < len(lines):
             line = line[:-1] + " " + lines[index].strip()
             index += 1
-        for mark in _HEREDOC.findall(line):
-            while index < len(lines) and lines[index].strip() != mark:
-                index += 1
-            index += 1
+        _, index = skip(line, lines, index)
         yield first + 1, line

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
+from facet_dagster.records.authoring import E0_COPIES
 from facet_dagster.records.container import FileEntry
 from facet_dagster.records.outcome import Component
 from facet_dagster.testfiles import asserts, called, docstrings, module_of
@@ -33,7 +34,7 @@ _PLAIN_BASE = re.compile(r"^FROM\s+(--\S+\s+)?(\$\{?BASE_IMAGE\}?|debian|ubuntu|
 
 def test_findings(task: Candidate) -> Iterator[Finding]:
     """What is wrong with the files under /tests."""
-    own = [f for f in task.tests if f.path not in _SKELETON and not f.path.startswith("/tests/e0/")]
+    own = [f for f in task.tests if f.path not in _SKELETON and not f.path.startswith(f"{E0_COPIES}/")]
     for script in (file for file in own if file.path.endswith(".sh")):
         for number, command in network_commands(script.data().decode(errors="replace")):
             yield _fault(script, number, f"it installs or fetches while grading: {command}")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -128,8 +129,12 @@ def test_a_repository_is_summarised_and_its_changes_show(tmp_path: Path) -> None
     assert "HEAD main; branches main other; 0 tags; 1 commits; clean" in before[".git"]["sniffed"]
     git(tmp_path, "tag", "v1")
     assert "1 tags" in (tagged := entries(tmp_path)[".git"]["sniffed"])
+    refs, at = (re.compile(rf"; {word} (\w{{12}});") for word in ("refs", "at"))
+    assert at.findall(tagged) == at.findall(before[".git"]["sniffed"]) != []
+    assert refs.findall(tagged) != refs.findall(before[".git"]["sniffed"])
     (tmp_path / "a").write_text("2")
-    assert "1 uncommitted changes" in entries(tmp_path)[".git"]["sniffed"] != tagged
+    assert "1 uncommitted changes" in (edited := entries(tmp_path)[".git"]["sniffed"]) and edited != tagged
+    assert refs.findall(edited) == refs.findall(tagged)
 
 
 def test_the_number_of_entries_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from facet_dagster.records.environment import Environment
 from facet_dagster.records.outcome import Component, Reason
 from facet_dagster.records.validation import Diagnosis
 from facet_dagster.repair.guard import refuse
-from facet_dagster.repair.strength import strength, weakened
+from facet_dagster.repair.strength import Strength, strength, weakened
 
 
 def diagnosis(component: Component, decided_by: str = "table") -> Diagnosis:
@@ -88,8 +88,18 @@ def test_as_many_checks_in_other_words_may_be_tried(bodies: dict[Component, Reco
 
 def test_strength_counts_what_can_fail() -> None:
     text = "def check(x):\n    assert x\ndef test_a():\n    with pytest.raises(OSError):\n        check(1)\n"
-    assert strength(text) == (1, 2)
-    assert strength("def broken(:") == (0, 0)
+    assert strength(text) == (1, Strength(checks=2, strict=0))
+    assert strength("def broken(:") == (0, Strength(checks=0, strict=0))
+    raised = "def test_a():\n    if one() != 1 or two() > 2:\n        raise AssertionError('no')\n"
+    assert strength(raised) == (1, Strength(checks=1, strict=1))
+
+
+def test_a_raised_assertion_may_not_vanish_or_loosen() -> None:
+    before = "def test_r1_a():\n    if one() != 1:\n        raise AssertionError('no')\n"
+    assert weakened(before, "def test_r1_a():\n    one()\n") is not None
+    assert weakened(before, before.replace("!=", "<")) is not None
+    assert weakened(before, "def test_r1_a():\n    assert one() == 1\n") is None
+    assert weakened("def test_r1_a():\n    assert one() == 1\n", before) is None
 
 
 LONG = """
@@ -114,6 +124,12 @@ def test_r2_head():
     [
         ("assert len(rows()) == 3", "assert len(rows()) >= 3", "test_r1_total compared for equality 2 times before, 1"),
         ('assert rows()[0] == "line,reason"', 'assert "reason" in rows()[0]', "test_r2_head compared"),
+        ('assert rows()[0] == "line,reason"', "assert rows()[0]", "test_r2_head compared"),
+        (
+            'def test_r2_head():\n    assert rows()[0] == "line,reason"',
+            'def test_r2_first():\n    assert "reason" in rows()[0]',
+            "3 comparisons for equality before, 2 after",
+        ),
         ('assert rows()[0] == "line,reason"', 'assert rows()[0].startswith("line")', "test_r2_head compared"),
         (
             "    assert len(rows()) == 3\n\n\ndef test_r2_head():\n",
@@ -133,6 +149,7 @@ def test_a_single_test_may_not_check_less(old: str, new: str, said: str) -> None
     [
         ('assert open("/app/total").read() == "12.50"', 'assert float(open("/app/total").read()) == 12.5'),
         ("assert len(rows()) == 3", "assert len(rows()) == 3\n    assert rows()[1] > rows()[2]"),
+        ("assert len(rows()) == 3", "wrong = [n for n in [len(rows())] if n != 3]\n    assert not wrong, wrong"),
         ("test_r2_head", "test_r2_header"),
         ("assert len(rows()) == 3", "check_three()\n\n\ndef check_three():\n    assert len(rows()) == 3"),
         ("", ""),

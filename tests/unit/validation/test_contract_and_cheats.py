@@ -132,16 +132,30 @@ async def test_the_root_folder_is_nobodys(cheated: Callable[..., Any], tools: di
     assert owned and all(script.strip().endswith("/var/tmp/facet-agent") for script in owned)
 
 
-@pytest.mark.parametrize(("reward", "limit", "passed"), [(1.0, None, False), (None, None, False), (None, "time", True)])
+@pytest.mark.parametrize(
+    ("odd", "passed"),
+    [
+        ([(1.0, None)], False),
+        ([(None, None), (None, None)], False),
+        ([(None, None), (0.0, None)], True),  # it stopped at the first test, which was an error
+        ([(None, "time"), (1.0, None)], False),
+        ([(None, "time"), (None, "time"), (0.0, None)], True),  # the last is that of the untouched state
+        ([(None, "time"), (None, "time"), (None, "time")], None),
+    ],
+)
 async def test_a_reward_or_no_verdict_is_a_finding(
-    cheated: Callable[..., Any], tools: dict[str, Any], reward: Any, limit: Any, passed: bool
+    cheated: Callable[..., Any], tools: dict[str, Any], odd: list[tuple[Any, Any]], passed: bool | None
 ) -> None:
     zero = tools["graded"](0.0, ("test_r1_total", "failed", "no"))
-    odd = tools["graded"](reward, trouble=None if reward else "broken", limit=limit)
-    report, _ = await cheated([zero, odd, zero, zero])
+    steps = [
+        tools["graded"](reward, trouble="broken" if reward is None else None, limit=limit) for reward, limit in odd
+    ]
+    report, sandbox = await cheated([zero, *steps, zero, zero])
     gate = report.gates[0]
     assert gate.passed is passed
-    if not passed:
+    assert len(sandbox.opened) == 7 + len(odd)
+    assert (passed is None) is ("outputs" in gate.evidence and "untouched" in gate.evidence)
+    if passed is False:
         assert (gate.reason, gate.component, gate.runs) == (Reason.TAMPERED, Component.VERIFIER, 4)
         assert "programs that tests run" in gate.evidence  # the cheats of the second run
         assert "reward files:" not in gate.evidence

@@ -92,6 +92,7 @@ async def test_no_reward_on_e0_is_not_a_pass(
     report, _ = await run(grades=[step])
     assert verdict(report) == (False, Gate.NOOP, False, reason, Component.VERIFIER)
     assert trouble in report.gates[-1].evidence
+    assert ("(time, after 0.1 s)" in report.gates[-1].evidence) is (limit is not None)
     assert "No module named 'x'" in report.gates[-1].evidence
 
 
@@ -131,6 +132,7 @@ async def test_a_solution_that_does_not_run_through(
     report, sandbox = await run(grades=[tools["graded"](0.0, FAILED)] * 2, solves=solves)
     assert verdict(report) == (False, Gate.ORACLE, False, reason, Component.SOLUTION)
     assert "awk: error" in report.gates[-1].evidence
+    assert ("cut short: time, after 0.1 s" in report.gates[-1].evidence) is (limit is not None)
     assert sandbox.frozen == []
     assert report.oracle_runs == ()
 

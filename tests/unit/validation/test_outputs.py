@@ -18,6 +18,14 @@ def seen(path: str, kind: str = "file", **more: object) -> ObservedFile:
     return ObservedFile.model_validate(values)
 
 
+GIT = "git repository: HEAD main; branches main old; 0 tags; 2 commits; clean; at a; refs r0; state m0"
+
+
+def repository(path: str, before: str, after: str) -> FileChange:
+    sides = [seen(path, "dir", sha256=None, sniffed=text) for text in (before, after)]
+    return FileChange(path=path, change="changed", before=sides[0], after=sides[1])
+
+
 def added(path: str, kind: str = "file") -> FileChange:
     return FileChange(path=path, change="added", after=seen(path, kind))
 
@@ -64,11 +72,36 @@ def test_a_mode_counts_where_the_instruction_speaks_of_modes() -> None:
 
 def test_a_repository_is_one_output_where_git_is_spoken_of() -> None:
     path = "/app/repo/.git"
-    sides = [seen(path, "dir", sha256=None, sniffed=f"git repository: HEAD main; {n} commits") for n in (1, 2)]
-    diff = StateDiff(files=(FileChange(path=path, change="changed", before=sides[0], after=sides[1]),))
+    diff = StateDiff(files=(repository(path, GIT, GIT.replace("2 commits; clean; at a", "3 commits; clean; at b")),))
     found = subjects(diff, INSTRUCTION, "/app")
     assert [(subject.path, subject.repository) for subject in found] == [(path, True)]
     assert subjects(diff, "Mend the program.", "/app") == ()
+
+
+@pytest.mark.parametrize(
+    ("after", "chosen", "committed"),
+    [
+        (GIT.replace("clean", "1 uncommitted changes").replace("m0", "m1"), False, False),
+        (GIT.replace("m0", "m1"), False, False),  # the configuration
+        (GIT.replace("at a", "at b").replace("r0", "r1").replace("2 commits", "3 commits"), True, True),
+        (GIT.replace("at a", "at b").replace("r0", "r1"), True, True),  # amended
+        (GIT.replace("0 tags", "1 tags").replace("r0", "r1"), True, False),
+        (GIT.replace("HEAD main", "HEAD old").replace("at a", "at b").replace("r0", "r1"), True, False),
+        (GIT.replace("r0", "r1").replace("2 commits", "3 commits"), True, False),  # on another branch
+    ],
+)
+def test_only_what_refs_and_head_say_makes_a_repository_an_output(after: str, chosen: bool, committed: bool) -> None:
+    found = subjects(StateDiff(files=(repository("/app/repo/.git", GIT, after),)), INSTRUCTION, "/app")
+    assert [subject.committed for subject in found] == ([committed] if chosen else [])
+
+
+@pytest.mark.parametrize("keep", [0, 1])
+def test_observations_of_earlier_versions_say_less(keep: int) -> None:
+    short = [GIT.replace("; at a; refs r0", ""), GIT][keep]
+    edited = GIT.replace("clean", "1 uncommitted changes").replace("; at a; refs r0", "")
+    grown = edited.replace("2 commits", "3 commits")
+    found = [subjects(StateDiff(files=(repository("/r/.git", short, t),)), "git", "/app") for t in (edited, grown)]
+    assert [[subject.committed for subject in one] for one in found] == [[], [True]]
 
 
 def test_names_are_whole_words() -> None:

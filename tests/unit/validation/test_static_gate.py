@@ -287,6 +287,7 @@ def test_installing_and_fetching_is_told(line: str) -> None:
         "command -v uv >/dev/null || curl -LsSf https://astral.sh/uv/install.sh",
         "if ! command -v pytest; then\n  pip install pytest\nfi",
         "cat <<EOF\npip install x\nEOF",
+        "cat <<'END-OF-FILE' > a; cat <<-\\E > b\npip install x\nEND-OF-FILE\npip install y\n\tE",
         "python3 -m pytest --ctrf /logs/verifier/ctrf.json /tests/test_outputs.py -rA",
         "uv run --offline pytest",
         "npm test",
@@ -296,6 +297,17 @@ def test_installing_and_fetching_is_told(line: str) -> None:
 )
 def test_what_only_looks_like_it_is_not(line: str) -> None:
     assert list(network_commands(f"{line}\n")) == []
+
+
+@pytest.mark.parametrize("before", ["cat <<< word", "n=$((1<<4))", "cat <<EOF", "grep -q x <<<EOF"])
+def test_what_is_no_here_document_hides_nothing(before: str) -> None:
+    assert list(network_commands(f"{before}\npip install x\n")) == [(2, "pip install x")]
+
+
+@pytest.mark.parametrize("before", ["RUN cat <<< word", "RUN echo $((1<<4))"])
+async def test_what_is_no_here_document_hides_nothing_in_a_dockerfile(read: Callable[..., Any], before: str) -> None:
+    result = await read(dockerfile=f"FROM debian:12\n{before}\nADD https://x.org/y /y\n")
+    assert result.passed is False and "Dockerfile:3" in result.evidence
 
 
 def test_lines_are_counted_as_written() -> None:
