@@ -8,6 +8,7 @@ import pytest
 from facet_dagster.comparison import name_of, settings_of, take_over
 from facet_dagster.construction import construct
 from facet_dagster.records.bundle import Status
+from facet_dagster.records.outcome import Component
 from facet_dagster.records.terms import ConstructionTerms, Scheme
 from facet_dagster.settings import Settings
 from facet_dagster.testing.memory_store import MemoryStore
@@ -55,6 +56,21 @@ async def test_a_reverse_verifier_is_repaired_by_its_own_prompt_and_the_solution
     outcome, seen = await walk(world.workshop(script, terms=REVERSE))
     assert (outcome.status, outcome.rounds) == (Status.ACCEPTED, 1)
     assert ("solution", 1, "re-executed") in seen.steps()
+
+
+async def test_by_hand_the_solution_is_written_against_the_new_verifier(world) -> None:
+    script = w.good_script()
+    script["authoring.verifier_first"] = script.pop("authoring.verifier")
+    script["authoring.solution_last"] = script.pop("authoring.solution")
+    await walk(world.workshop(script, terms=REVERSE))
+    again = {
+        "authoring.verifier_first": [w.verifier(RIGHT, note="the new tests")],
+        "authoring.solution_last": [w.solution(RIGHT, note="# other")],
+    }
+    seen, selection = w.Seen(), frozenset({Component.SOLUTION, Component.VERIFIER, Component.VALIDATION})
+    await construct(w.SEED, [w.SKILL], world.workshop(again, terms=REVERSE, run_id="run-2"), seen, selection=selection)
+    assert [step[0] for step in seen.steps()] == ["verifier", "solution", "validation"]
+    assert "the new tests" in world.model.requests[-1].messages[0].content
 
 
 async def test_joint_asks_once_for_all_three(world) -> None:
