@@ -16,8 +16,7 @@ from facet_dagster.records.terms import Scheme
 from facet_dagster.yields.views import run_sql
 
 ENDED = """
-SELECT seed, arg_max(status, "at") AS status, bool_or(first_pass) AS first_pass, arg_max(rounds, "at") AS rounds,
-       arg_max(component, "at") AS component, arg_max(reason, "at") AS reason
+SELECT seed, arg_max(status, "at") AS status, arg_max(first_pass, "at") AS first_pass, arg_max(rounds, "at") AS rounds
 FROM outcomes GROUP BY seed
 """
 FAULTS = """
