@@ -181,6 +181,7 @@ class _Audit:
         return self._report.skipped if self._report else ()
 
     def _verdict(self, accepted: bool | None, reason: str, component: Component | None = None) -> AuditedTask:
+        controls = self._report.controls if self._report else ()
         return AuditedTask(
             name=self._task.name,
             path=printable(str(self._task.path)),
@@ -189,8 +190,9 @@ class _Audit:
             reason=_first_line(reason),
             gates=tuple(self._gates),
             skipped=self._skipped(),
-            kill_rate=self._report.kill_rate if self._report else None,
-            survivors=_survivors(self._report.controls) if self._report else (),
+            controls=sum(control.killed is not None for control in controls),
+            killed=sum(control.killed is True for control in controls),
+            survivors=_survivors(controls),
             container_starts=self._sandbox.starts,
             seconds=round(time.monotonic() - self._began, 1),
         )

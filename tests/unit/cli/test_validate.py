@@ -106,7 +106,8 @@ def test_what_a_task_says_is_never_markup() -> None:
         component=Component.VERIFIER,
         reason=text,
         gates=(GateResult(gate=Gate.NOOP, passed=False, runs=1, evidence=text),),
-        kill_rate=0.5,
+        controls=2,
+        killed=1,
     )
     console = Console(width=300, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
     with AuditProgress(console, 1) as progress:
