@@ -35,7 +35,7 @@ def read_tree(folder: Path, task: Path) -> Tree:
             tree.obstacles.append(f"{folder.name}/ holds more than {MAX_FILES} files")
             break
         try:
-            entry = _read(place, folder, task, shown, left)
+            entry = _read(place, folder, task, shown, left, MAX_BYTES)
         except ValueError as fault:
             tree.faults.append(str(fault))
             continue
@@ -55,7 +55,7 @@ def read_text(place: Path, task: Path, limit: int) -> bytes | None:
     shown = printable(place.relative_to(task).as_posix())
     if not os.path.lexists(place):
         return None
-    entry = _read(place, place.parent, task, shown, limit)
+    entry = _read(place, place.parent, task, shown, limit, limit)
     if isinstance(entry, str):
         raise ValueError(entry)
     return entry.data()
@@ -77,8 +77,8 @@ def _paths(folder: Path) -> list[Path]:
     return sorted(found)
 
 
-def _read(place: Path, folder: Path, task: Path, shown: str, left: int) -> FileEntry | str:
-    """One file; text where it is too large. Raises ValueError where no task may hold such a thing, OSError."""
+def _read(place: Path, folder: Path, task: Path, shown: str, left: int, limit: int) -> FileEntry | str:
+    """One file; text where it is larger than what is left of the limit. Raises ValueError where no task may hold such a thing, OSError."""
     name = place.relative_to(folder).as_posix()
     if name != printable(name):
         raise ValueError(f"{shown}: the name is not UTF-8")
@@ -90,7 +90,7 @@ def _read(place: Path, folder: Path, task: Path, shown: str, left: int) -> FileE
     if not stat.S_ISREG(info.st_mode):
         raise ValueError(f"{shown}: neither file nor folder")
     if info.st_size > left:
-        return f"{shown} is too large: at most {MAX_BYTES // 1_000_000} MB of files are read"
+        return f"{shown} is too large: at most {limit // 1_000_000} MB are read"
     return FileEntry.of(name, place.read_bytes(), stat.S_IMODE(info.st_mode))
 
 

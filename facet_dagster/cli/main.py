@@ -13,10 +13,10 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 
 from facet_dagster.adapters.parquet_store import ParquetStore
 from facet_dagster.cli import doctor as doctoring
+from facet_dagster.cli.plain import plain
 from facet_dagster.cli.show import seed_table, show_seed
 from facet_dagster.errors import FacetError, InfrastructureError, SettingsError
 from facet_dagster.records.outcome import Component
@@ -175,7 +175,7 @@ def guarded(command: Callable[[], None]) -> int:
         command()
     except FacetError as error:
         Console(stderr=True, soft_wrap=True).print(
-            f"[red]{_kind(error)}:[/] {escape(_printable(str(error)))}", highlight=False
+            f"[red]{_kind(error)}:[/] {plain(str(error))}", highlight=False
         )
         return error.exit_code
     except OSError as error:
@@ -185,10 +185,6 @@ def guarded(command: Callable[[], None]) -> int:
         print("interrupted: the same command goes on where this one stopped", file=sys.stderr)
         return 130
     return 0
-
-
-def _printable(text: str) -> str:
-    return text.encode(errors="replace").decode()
 
 
 def _kind(error: FacetError) -> str:

@@ -8,13 +8,13 @@ from uuid import uuid4
 
 from rich.console import Console
 from rich.live import Live
-from rich.markup import escape
 from rich.table import Column, Table
 
 from facet_dagster.adapters.wiring import open_engine
 from facet_dagster.audit.load import load_folder
 from facet_dagster.audit.report import as_html, as_json, percent
 from facet_dagster.audit.run import AuditTerms, Bench, audit
+from facet_dagster.cli.plain import plain
 from facet_dagster.errors import SettingsError
 from facet_dagster.records.audit import AuditedTask, AuditReport
 from facet_dagster.records.validation import GateResult
@@ -62,7 +62,7 @@ def print_report(report: AuditReport, console: Console) -> None:
         marks = [_MARKS[result.passed] if (result := task.gate(gate)) else "[dim]·[/]" for gate in gates]
         component = task.component.value if task.component else ""
         table.add_row(
-            escape(task.name), _VERDICTS[task.accepted], *marks, percent(task.kill_rate), component, escape(task.reason)
+            plain(task.name), _VERDICTS[task.accepted], *marks, percent(task.kill_rate), component, plain(task.reason)
         )
     console.print(table)
     console.print(
@@ -102,14 +102,14 @@ class AuditProgress:
     def finished(self, task: AuditedTask) -> None:
         self._at.pop(task.name, None)
         self._done += 1
-        why = "" if task.accepted else f" - {escape(task.reason)}"
-        line = f"[dim]{self._done}/{self._number}[/] {escape(task.name)} {_VERDICTS[task.accepted]}{why}"
+        why = "" if task.accepted else f" - {plain(task.reason)}"
+        line = f"[dim]{self._done}/{self._number}[/] {plain(task.name)} {_VERDICTS[task.accepted]}{why}"
         self._console.print(f"{line} [dim]{task.seconds:.1f} s[/]", highlight=False)
 
     def _draw(self) -> Table:
         table = Table(box=None, padding=(0, 1), show_header=False)
         for name, at in list(self._at.items())[:SHOWN]:
-            table.add_row(escape(name), at)
+            table.add_row(plain(name), at)
         return table
 
 

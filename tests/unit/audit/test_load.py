@@ -170,6 +170,12 @@ def test_too_much_is_no_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert not task.faults and "too large" in task.obstacles[0]
 
 
+@pytest.mark.parametrize("name", ["task.toml", "instruction.md"])
+def test_a_text_that_is_too_long_is_told_its_own_limit(tmp_path: Path, name: str) -> None:
+    (_, text) = faults(make(tmp_path / "t", **{name: "#" * 1_000_001}))[0]
+    assert text == f"{name} is too large: at most 1 MB are read"
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [

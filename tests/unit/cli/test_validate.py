@@ -97,8 +97,13 @@ def test_not_accepted_is_exit_code_one_and_both_files_are_written(
     assert "org/one" in capsys.readouterr().out
 
 
-def test_what_a_task_says_is_never_markup() -> None:
-    text = "[bold]x[/] [link=file:///etc]"
+HOSTILE = "[bold]x[/] [link=file:///etc]"
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"), [(HOSTILE, HOSTILE), ("\x1b]0;owned\x07a\x9b2J\u202eb\tc", "]0;owneda2Jb c")]
+)
+def test_what_a_task_says_is_shown_and_never_obeyed(text: str, wanted: str) -> None:
     task = AuditedTask(
         name=text,
         path=text,
@@ -116,4 +121,5 @@ def test_what_a_task_says_is_never_markup() -> None:
         progress.finished(task)
     print_report(AuditReport(directory=text, tasks=(task,), seconds=1), console)
     shown = console.export_text()
-    assert shown.count(text) >= 4 and "50%" in shown
+    assert shown.count(wanted) >= 4 and "50%" in shown
+    assert "\x1b" not in shown and "\x9b" not in shown
