@@ -78,7 +78,10 @@ def _paths(folder: Path) -> list[Path]:
 
 
 def _read(place: Path, folder: Path, task: Path, shown: str, left: int, limit: int) -> FileEntry | str:
-    """One file; text where it is larger than what is left of the limit. Raises ValueError where no task may hold such a thing, OSError."""
+    """One file; text where it is too large for what is `left` of the limit.
+
+    Raises ValueError where no task may hold such a thing, OSError.
+    """
     name = place.relative_to(folder).as_posix()
     if name != printable(name):
         raise ValueError(f"{shown}: the name is not UTF-8")

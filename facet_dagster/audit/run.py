@@ -28,6 +28,7 @@ from facet_dagster.validation.validate import CHECKS, validate
 
 EVIDENCE = 3_000
 REASON = 300
+GATES = tuple(gate for gate in CHECKS if gate is not Gate.ALTERNATIVE)  # an audit has no model
 TROUBLE = (FacetError, OSError, ValueError)
 # What a build step says when the host's network, not the Dockerfile, is to blame; the log's end is looked at.
 _NO_NETWORK = re.compile(
@@ -137,15 +138,16 @@ class _Audit:
             return self._verdict(None, f"{unsure.gate.value}: {_first_line(unsure.evidence)}")
         # Without requirements there is nothing to compare; what else could not be run is said.
         missed = [gate for gate in self._skipped() if gate.gate is not Gate.CONTRACT]
-        why = "; ".join(f"{gate.gate.value}: {gate.why}" for gate in missed)
         if self._report is None or self._report.verdict is None:
+            why = "; ".join(f"{gate.gate.value}: {gate.why}" for gate in missed)
             return self._verdict(None, why or "no gate ran")
-        return self._verdict(True, f"every gate passed that could be run ({why})" if missed else "every gate passed")
+        but = "".join(f" but {gate.gate.value}, which was not run: {gate.why}" for gate in missed)
+        return self._verdict(True, f"every gate passed{but}")
 
     async def _examine(self, candidate: Candidate) -> None:
         """G0 needs no image, and a task that fails it is not built; then the build, then everything else."""
         bundle = _bundle(candidate)
-        before = tuple(gate for gate in CHECKS if gate is Gate.STATIC)
+        before = tuple(gate for gate in GATES if gate is Gate.STATIC)
         if before and not await self._validate(candidate, bundle, before):
             return
         built = await build_image(self._task, candidate, builder=self._bench.builder, stand_ins=self._bench.stand_ins)
@@ -153,7 +155,7 @@ class _Audit:
             self._add(_not_built(built))
             return
         try:
-            after = tuple(gate for gate in CHECKS if gate is not Gate.STATIC)
+            after = tuple(gate for gate in GATES if gate is not Gate.STATIC)
             await self._validate(replace(candidate, image=built.image), bundle, after)
         finally:
             await self._bench.builder.remove(built.image)

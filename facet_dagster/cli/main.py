@@ -174,9 +174,7 @@ def guarded(command: Callable[[], None]) -> int:
     try:
         command()
     except FacetError as error:
-        Console(stderr=True, soft_wrap=True).print(
-            f"[red]{_kind(error)}:[/] {plain(str(error))}", highlight=False
-        )
+        Console(stderr=True, soft_wrap=True).print(f"[red]{_kind(error)}:[/] {plain(str(error))}", highlight=False)
         return error.exit_code
     except OSError as error:
         print(f"trouble: {error}", file=sys.stderr)

@@ -23,6 +23,7 @@ from facet_dagster.records.outcome import Component
 from facet_dagster.records.validation import Gate, GateResult
 from facet_dagster.testing.sandbox import FakeContainer, FakeImageBuilder, FakeSandbox, always_builds
 from facet_dagster.validation.candidate import Candidate
+from facet_dagster.validation.validate import CHECKS
 
 TESTS = "def test_x():\n    assert open('/app/x').read() == '1'\n"
 OK = CommandResult(exit_code=0, output="", seconds=0.0)
@@ -92,6 +93,23 @@ async def test_trouble_of_one_task_is_no_verdict_and_stops_no_other() -> None:
     assert "the daemon is gone" in report.tasks[0].reason and report.tasks[0].component is None
     assert "no solution" in report.tasks[1].reason
     assert {"lost None", "bare None"} <= set(seen.lines)
+
+
+async def test_an_accepted_task_says_what_was_not_run() -> None:
+    report, _, _ = await audited(a_task("a"))
+    (task,) = report.tasks
+    assert task.accepted is True, task.reason
+    assert task.reason == "every gate passed but G4-controls, which was not run: no controls are asked for"
+    assert Gate.ALTERNATIVE not in {gate.gate for gate in task.skipped}, "an audit has no model"
+
+
+async def test_an_accepted_task_says_that_every_gate_passed(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def passes(_: object) -> GateResult:
+        return GateResult(gate=Gate.CONTROLS, passed=True, runs=1, evidence="1 of 1 refused")
+
+    monkeypatch.setitem(CHECKS, Gate.CONTROLS, passes)
+    report, _, _ = await audited(a_task("a"))
+    assert (report.tasks[0].accepted, report.tasks[0].reason) == (True, "every gate passed")
 
 
 async def test_trouble_of_the_build_is_no_verdict() -> None:
