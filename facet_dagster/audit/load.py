@@ -55,6 +55,8 @@ class Loaded:
     obstacles: tuple[str, ...] = ()
     build_timeout_s: float = 600.0
     env: dict[str, str] = field(default_factory=dict)  # [environment] env: part of the image
+    user: str | None = None  # as whom and where the agent works; of the image where the task does not declare it
+    workdir: str | None = None
 
 
 def load_folder(directory: Path, only: Iterable[str] = ()) -> list[Loaded]:
@@ -142,6 +144,8 @@ class _Reader:
             obstacles=tuple(dict.fromkeys(self._obstacles)),
             build_timeout_s=declared.environment.build_timeout_sec,
             env=env,
+            user=_user(declared),
+            workdir=declared.environment.workdir or None,
         )
 
     def _candidate(
@@ -153,7 +157,7 @@ class _Reader:
         solution: tuple[FileEntry, ...],
         tests: tuple[FileEntry, ...],
     ) -> Candidate:
-        image = defaults(dockerfile)
+        image = defaults(dockerfile)  # as far as its text says; what its base says is known when it is built
         agent, environment = declared.agent, declared.environment
         return Candidate(
             name=self._name,
@@ -171,7 +175,7 @@ class _Reader:
             ),
             solve_timeout_s=min(agent.timeout_sec or SOLVE_S, SOLVE_MOST_S),
             grade_timeout_s=_grade_timeout(declared),
-            user=str(agent.user) if agent.user is not None else image.user or "root",
+            user=_user(declared) or image.user or "root",
             workdir=environment.workdir or image.workdir or "/",
             contract=contract_of(declared.metadata),
         )
@@ -281,6 +285,10 @@ class _Reader:
 
     def _wrong(self, component: Component, *texts: str) -> None:
         self._faults += [Fault(component, text) for text in texts]
+
+
+def _user(declared: TaskFile) -> str | None:
+    return None if declared.agent.user is None else str(declared.agent.user)
 
 
 def _grade_timeout(declared: TaskFile) -> float:

@@ -156,7 +156,7 @@ class _Audit:
             return
         try:
             after = tuple(gate for gate in GATES if gate is not Gate.STATIC)
-            await self._validate(replace(candidate, image=built.image), bundle, after)
+            await self._validate(_in_image(candidate, built, self._task), bundle, after)
         finally:
             await self._bench.builder.remove(built.image)
 
@@ -229,6 +229,16 @@ def _not_built(built: BuildResult) -> GateResult:
         evidence=f"the image does not build: {lines[-1] if lines else 'no output'}\n{said}",
         component=Component.ENVIRONMENT,
         reason=Reason.BUILD_LIMIT if built.fault is BuildFault.LIMIT else Reason.BUILD_FAILED,
+    )
+
+
+def _in_image(candidate: Candidate, built: BuildResult, task: Loaded) -> Candidate:
+    """The task in its image, which says as whom and where the agent works unless the task declares that."""
+    return replace(
+        candidate,
+        image=built.image,
+        user=task.user or built.user.partition(":")[0] or "root",
+        workdir=task.workdir or built.workdir or "/",
     )
 
 

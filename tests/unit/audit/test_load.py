@@ -55,6 +55,7 @@ def test_declarations_win(tmp_path: Path) -> None:
     )
     task = load_task(make(tmp_path / "t", **{"task.toml": toml}))
     assert task.candidate is not None and not task.obstacles
+    assert (task.user, task.workdir) == ("1000", "/w")
     assert (task.candidate.user, task.candidate.workdir) == ("1000", "/w")
     assert (task.candidate.solve_timeout_s, task.candidate.grade_timeout_s, task.build_timeout_s) == (7, 8, 9)
     assert (task.candidate.limits.cpus, task.candidate.limits.memory_mb) == (2, 1024)

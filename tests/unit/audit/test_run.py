@@ -112,6 +112,30 @@ async def test_an_accepted_task_says_that_every_gate_passed(monkeypatch: pytest.
     assert (report.tasks[0].accepted, report.tasks[0].reason) == (True, "every gate passed")
 
 
+async def who_solves_where(task: Loaded, user: str, workdir: str) -> tuple[str, str]:
+    def build(request: BuildRequest) -> BuildResult:
+        return always_builds(request).model_copy(update={"user": user, "workdir": workdir})
+
+    _, _, sandbox = await audited(task, build=build)
+    commands = [command for container in sandbox.opened for command in container.commands]
+    (solved,) = {(command.user, command.workdir) for command in commands if "solve.sh" in command.script}
+    return solved
+
+
+@pytest.mark.parametrize(
+    ("image", "wanted"),
+    [(("worker:staff", "/srv"), ("worker", "/srv")), (("1000", ""), ("1000", "/")), (("", ""), ("root", "/"))],
+)
+async def test_who_solves_and_where_is_what_the_built_image_says(
+    image: tuple[str, str], wanted: tuple[str, str]
+) -> None:
+    assert await who_solves_where(a_task("a"), *image) == wanted
+
+
+async def test_what_a_task_declares_of_user_and_place_wins_over_its_image() -> None:
+    assert await who_solves_where(replace(a_task("a"), user="me", workdir="/w"), "worker", "/srv") == ("me", "/w")
+
+
 async def test_trouble_of_the_build_is_no_verdict() -> None:
     def gone(request: BuildRequest) -> BuildResult:
         raise InfrastructureError("no space left")
