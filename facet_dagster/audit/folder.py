@@ -29,7 +29,7 @@ def read_tree(folder: Path, task: Path) -> Tree:
     if folder.is_symlink() and not _inside(folder, task):
         tree.faults.append(f"{folder.name}: a link that leads out of the task or nowhere")
         return tree
-    for place in _paths(folder):
+    for place in _paths(folder, tree.obstacles, task):
         shown = printable(place.relative_to(task).as_posix())
         if len(tree.files) >= MAX_FILES:
             tree.obstacles.append(f"{folder.name}/ holds more than {MAX_FILES} files")
@@ -51,9 +51,14 @@ def read_tree(folder: Path, task: Path) -> Tree:
 
 
 def read_text(place: Path, task: Path, limit: int) -> bytes | None:
-    """A single file of the task, None where there is none. Raises ValueError for anything but a small plain file."""
+    """A single file of the task, None where there is none.
+
+    Raises ValueError for anything but a small plain file, OSError.
+    """
     shown = printable(place.relative_to(task).as_posix())
-    if not os.path.lexists(place):
+    try:
+        place.lstat()
+    except (FileNotFoundError, NotADirectoryError):
         return None
     entry = _read(place, place.parent, task, shown, limit, limit)
     if isinstance(entry, str):
@@ -66,10 +71,16 @@ def printable(text: str) -> str:
     return text.encode(errors="replace").decode()
 
 
-def _paths(folder: Path) -> list[Path]:
+def _paths(folder: Path, obstacles: list[str], task: Path) -> list[Path]:
     """All that is no folder, in order; a link to a folder is listed, not entered."""
     found: list[Path] = []
-    for root, folders, files in os.walk(folder, followlinks=False):
+
+    def closed(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError | NotADirectoryError):
+            place = printable(Path(error.filename).relative_to(task).as_posix())
+            obstacles.append(f"{place} cannot be read: {error.strerror}")
+
+    for root, folders, files in os.walk(folder, onerror=closed, followlinks=False):
         links = [name for name in folders if Path(root, name).is_symlink()]
         found += [Path(root, name) for name in (*files, *links)]
         if len(found) > MAX_FILES:

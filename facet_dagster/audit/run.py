@@ -5,6 +5,7 @@ themselves stand in validation/.
 """
 
 import asyncio
+import contextlib
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -14,9 +15,9 @@ from typing import Protocol
 
 from facet_dagster.audit.build import build_image
 from facet_dagster.audit.folder import printable
-from facet_dagster.audit.load import Loaded
+from facet_dagster.audit.load import Found, Loaded
 from facet_dagster.environment.observe import difference, observe
-from facet_dagster.errors import FacetError
+from facet_dagster.errors import FacetError, InfrastructureError
 from facet_dagster.ports import Container, ImageBuilder, Sandbox
 from facet_dagster.records.audit import AuditedTask, AuditReport
 from facet_dagster.records.base import Record, digest_of
@@ -67,16 +68,18 @@ class Bench:
 
 
 async def audit(
-    directory: str, tasks: Sequence[Loaded], bench: Bench, terms: AuditTerms, watcher: Watcher
+    directory: str, tasks: Sequence[Found], bench: Bench, terms: AuditTerms, watcher: Watcher
 ) -> AuditReport:
     """Examine the tasks; results in the order given. Trouble of one task is its result, without a verdict."""
     began = time.monotonic()
     slots = asyncio.Semaphore(terms.in_flight)
 
-    async def one(task: Loaded) -> AuditedTask:
+    async def one(task: Found) -> AuditedTask:
         async with slots:
             watcher.started(task.name)
-            result = await _Audit(task, bench, terms, watcher).result()
+            work = _Audit(task, bench, terms, watcher)
+            (end,) = await asyncio.gather(work.result(), return_exceptions=True)
+            result = end if isinstance(end, AuditedTask) else work.broken(end)
             watcher.finished(result)
             return result
 
@@ -106,9 +109,9 @@ class _Counting:
 
 
 class _Audit:
-    """One task on its way through the gates."""
+    """One task on its way through the gates. What it holds in memory goes with it."""
 
-    def __init__(self, task: Loaded, bench: Bench, terms: AuditTerms, watcher: Watcher) -> None:
+    def __init__(self, task: Found, bench: Bench, terms: AuditTerms, watcher: Watcher) -> None:
         self._task = task
         self._bench = bench
         self._terms = terms
@@ -119,15 +122,15 @@ class _Audit:
         self._began = time.monotonic()
 
     async def result(self) -> AuditedTask:
-        """Its verdict, whatever happens on the way."""
-        task = self._task
+        """Its verdict, whatever trouble there is on the way."""
+        task = await asyncio.to_thread(self._task.load)
         if task.faults:
             self._add(_form(task))
         elif task.obstacles or task.candidate is None:
             return self._verdict(None, "; ".join(task.obstacles))
         else:
             try:
-                await self._examine(_bounded(task.candidate, self._terms))
+                await self._examine(task, _bounded(task.candidate, self._terms))
             except TROUBLE as trouble:
                 return self._verdict(None, f"trouble: {trouble}")
         failed = next((gate for gate in self._gates if gate.passed is False), None)
@@ -144,21 +147,26 @@ class _Audit:
         but = "".join(f" but {gate.gate.value}, which was not run: {gate.why}" for gate in missed)
         return self._verdict(True, f"every gate passed{but}")
 
-    async def _examine(self, candidate: Candidate) -> None:
+    def broken(self, bug: BaseException) -> AuditedTask:
+        """What it ended with where this program, not the task, is at fault: no verdict."""
+        return self._verdict(None, f"trouble: {type(bug).__name__}: {bug}")
+
+    async def _examine(self, task: Loaded, candidate: Candidate) -> None:
         """G0 needs no image, and a task that fails it is not built; then the build, then everything else."""
         bundle = _bundle(candidate)
         before = tuple(gate for gate in GATES if gate is Gate.STATIC)
         if before and not await self._validate(candidate, bundle, before):
             return
-        built = await build_image(self._task, candidate, builder=self._bench.builder, stand_ins=self._bench.stand_ins)
+        built = await build_image(task, candidate, builder=self._bench.builder, stand_ins=self._bench.stand_ins)
         if not built.ok:
             self._add(_not_built(built))
             return
         try:
             after = tuple(gate for gate in GATES if gate is not Gate.STATIC)
-            await self._validate(_in_image(candidate, built, self._task), bundle, after)
+            await self._validate(_in_image(candidate, built, task), bundle, after)
         finally:
-            await self._bench.builder.remove(built.image)
+            with contextlib.suppress(InfrastructureError):  # what cannot be removed now is swept later
+                await self._bench.builder.remove(built.image)
 
     async def _validate(self, candidate: Candidate, bundle: str, gates: tuple[Gate, ...]) -> bool:
         """Run some of the gates; whether to go on."""
