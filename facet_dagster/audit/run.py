@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from typing import Protocol
@@ -88,6 +88,21 @@ async def audit(
     return AuditReport(
         directory=directory, tasks=tuple(task.result() for task in running), seconds=round(time.monotonic() - began, 1)
     )
+
+
+def cut_short(directory: str, tasks: Sequence[Found], ended: Iterable[AuditedTask], seconds: float) -> AuditReport:
+    """What an audit that was interrupted has: the tasks that ended, and the others without a verdict."""
+    known = {task.path: task for task in ended}
+    return AuditReport(
+        directory=directory,
+        tasks=tuple(known.get(path := printable(str(task.path))) or _interrupted(task.name, path) for task in tasks),
+        seconds=round(seconds, 1),
+    )
+
+
+def _interrupted(name: str, path: str) -> AuditedTask:
+    reason = "the audit was interrupted before the task had a verdict"
+    return AuditedTask(name=name, path=path, accepted=None, component=None, reason=reason, gates=())
 
 
 class _Counting:

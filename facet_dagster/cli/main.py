@@ -145,7 +145,7 @@ def validate(
     """Put Harbor tasks, anyone's, to the gates; exit code 1 when one is not accepted."""
     from facet_dagster.cli.validate import validate_folder
 
-    accepted = validate_folder(
+    code = validate_folder(
         directory,
         _console(),
         repeats=repeats,
@@ -155,8 +155,8 @@ def validate(
         json_file=json_file,
         html_file=html_file,
     )
-    if not accepted:
-        raise typer.Exit(1)
+    if code:
+        raise typer.Exit(code)
 
 
 @app.command()

@@ -1,7 +1,10 @@
 """`facet validate`: usage errors in one line before anything is started, results readable, exit codes."""
 
-from collections.abc import Iterator
+import json
+import signal
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -95,6 +98,44 @@ def test_not_accepted_is_exit_code_one_and_both_files_are_written(
     assert '"accepted": false' in (tmp_path / "r.json").read_text()
     assert "instruction.md is missing" in (tmp_path / "r.html").read_text()
     assert "org/one" in capsys.readouterr().out
+
+
+def interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("end", [interrupt, partial(signal.raise_signal, signal.SIGINT)])
+def test_an_interrupted_audit_reports_what_it_found(
+    tmp_path: Path,
+    tasks: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    end: Callable[[], None],
+) -> None:
+    for name in ("three", "two"):
+        (tasks / name).mkdir()
+        (tasks / name / "task.toml").write_text(f'[task]\nname = "org/{name}"\n')
+    started = AuditProgress.started
+
+    def interrupted(progress: AuditProgress, name: str) -> None:
+        started(progress, name)
+        if name == "org/three":
+            end()
+
+    monkeypatch.setattr(AuditProgress, "started", interrupted)
+    files = ("--json", f"{tmp_path}/r.json", "--html", f"{tmp_path}/r.html")
+    assert facet("validate", str(tasks), "--in-flight", "1", *files) == 130
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert {task["name"]: task["accepted"] for task in report["tasks"]} == {
+        "org/one": False,
+        "org/three": None,
+        "org/two": None,
+    }
+    assert "interrupted" in report["tasks"][2]["reason"]
+    assert "instruction.md is missing" in (tmp_path / "r.html").read_text()
+    captured = capsys.readouterr()
+    assert "org/two" in captured.out and "Traceback" not in captured.out + captured.err
 
 
 HOSTILE = "[bold]x[/] [link=file:///etc]"
