@@ -1,7 +1,8 @@
 """The command `facet`: arguments in, exit code out. Each command's work stands in its own module or station.
 
 Exit codes: 0 done (rejected seeds are a result, not an error), 1 unexpected, 2 settings or usage, 3 model,
-4 engine or host, 5 budget spent, 130 interrupted. `validate` ends with 1 when a task was not accepted.
+4 engine or host, 5 budget spent, 130 interrupted. `validate` and `rerun` end with 1 when a task was not
+accepted.
 """
 
 import os
@@ -77,7 +78,8 @@ def rerun(seed: str, component: Component, profile: Profile = None) -> None:
     """Write one component of one seed again; execute and validate what depends on it."""
     from facet_dagster.cli.rerun import rerun as rerun_component
 
-    rerun_component(_settings(profile), _console(), seed, component)
+    if not rerun_component(_settings(profile), _console(), seed, component):
+        raise typer.Exit(1)
 
 
 @app.command()
