@@ -119,7 +119,7 @@ class _Walk:
         diagnosis = await self._diagnose(failure) if failure and selection & set(WRITTEN) else None
         failure = None
         self.round += 1
-        for component in [c for c in Component if c in selection]:
+        for component in [c for c in (*self.bench.order, Component.VALIDATION, Component.TASK) if c in selection]:
             if component is Component.VALIDATION:
                 failure = await self._execute_stale() or await self._validate(Origin.BY_HAND)
             elif component is Component.TASK:

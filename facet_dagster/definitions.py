@@ -124,8 +124,7 @@ class StepFailure:
     @property
     def exit_code(self) -> int:
         """Exit code of the trouble (errors.py); 0 where seeds were merely not finished."""
-        trouble = getattr(errors, self.kind, errors.FacetError)
-        return 0 if self.on_purpose else int(trouble.exit_code)
+        return 0 if self.on_purpose else errors.trouble_named(self.kind, errors.FacetError).exit_code
 
 
 @dataclass(frozen=True)

@@ -68,3 +68,9 @@ class BudgetSpent(FacetError):
     """The budget of the run is used up; what was made is kept."""
 
     exit_code = 5
+
+
+def trouble_named(name: str, otherwise: type[FacetError]) -> type[FacetError]:
+    """The class of trouble of that name, where it is one of the above."""
+    known = globals().get(name)
+    return known if isinstance(known, type) and issubclass(known, FacetError) else otherwise

@@ -31,6 +31,7 @@ from facet_dagster.records.seed import ScenarioSeed
 from facet_dagster.records.skill import Skill
 from facet_dagster.records.terms import Scheme
 from facet_dagster.records.validation import Feedback, ValidationReport
+from facet_dagster.repair.route import SHORTEST_QUOTE
 from facet_dagster.scenario.reconstruct import reconstruct
 from facet_dagster.validation.candidate import Candidate, Contract
 from facet_dagster.validation.kit import contents_of_tests
@@ -160,6 +161,7 @@ class Bench:
             self.instruction.text,
             self.scenario.requirements,
             self.workshop.construction.limits,
+            SHORTEST_QUOTE,
         )
 
     def candidate(self) -> Candidate:

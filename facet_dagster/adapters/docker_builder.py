@@ -22,6 +22,8 @@ _NO_VOLUMES = "VOLUME is not allowed: what lies in a volume is neither bounded n
 class _Image:
     id: str
     volumes: tuple[str, ...]
+    user: str
+    workdir: str
 
 
 class DockerImageBuilder:
@@ -48,7 +50,7 @@ class DockerImageBuilder:
             await self.remove(request.tag())
             closing = _NO_VOLUMES.format(paths=", ".join(made.volumes))
             return result.model_copy(update={"fault": BuildFault.FAILED, "log": f"{result.log[-19_000:]}\n{closing}"})
-        return result
+        return result.model_copy(update={"user": made.user, "workdir": made.workdir})
 
     async def _attempts(self, request: BuildRequest) -> BuildResult:
         arguments = build_args(request.dockerfile, os.environ, base_image=self._base_image)
@@ -77,7 +79,13 @@ class DockerImageBuilder:
             found = self._client.images.get(image)
         except ImageNotFound:
             return None
-        return _Image(id=str(found.id), volumes=tuple(sorted(found.attrs["Config"].get("Volumes") or {})))
+        config = found.attrs["Config"]
+        return _Image(
+            id=str(found.id),
+            volumes=tuple(sorted(config.get("Volumes") or {})),
+            user=config.get("User") or "",
+            workdir=config.get("WorkingDir") or "",
+        )
 
     async def _remove_unused(self, image_id: str) -> None:
         """Remove the image that had the tag before, unless something stands on it."""

@@ -29,13 +29,13 @@ def read_tree(folder: Path, task: Path) -> Tree:
     if folder.is_symlink() and not _inside(folder, task):
         tree.faults.append(f"{folder.name}: a link that leads out of the task or nowhere")
         return tree
-    for place in _paths(folder):
+    for place in _paths(folder, tree.obstacles, task):
         shown = printable(place.relative_to(task).as_posix())
         if len(tree.files) >= MAX_FILES:
             tree.obstacles.append(f"{folder.name}/ holds more than {MAX_FILES} files")
             break
         try:
-            entry = _read(place, folder, task, shown, left)
+            entry = _read(place, folder, task, shown, left, MAX_BYTES)
         except ValueError as fault:
             tree.faults.append(str(fault))
             continue
@@ -51,11 +51,16 @@ def read_tree(folder: Path, task: Path) -> Tree:
 
 
 def read_text(place: Path, task: Path, limit: int) -> bytes | None:
-    """A single file of the task, None where there is none. Raises ValueError for anything but a small plain file."""
+    """A single file of the task, None where there is none.
+
+    Raises ValueError for anything but a small plain file, OSError.
+    """
     shown = printable(place.relative_to(task).as_posix())
-    if not os.path.lexists(place):
+    try:
+        place.lstat()
+    except (FileNotFoundError, NotADirectoryError):
         return None
-    entry = _read(place, place.parent, task, shown, limit)
+    entry = _read(place, place.parent, task, shown, limit, limit)
     if isinstance(entry, str):
         raise ValueError(entry)
     return entry.data()
@@ -66,10 +71,16 @@ def printable(text: str) -> str:
     return text.encode(errors="replace").decode()
 
 
-def _paths(folder: Path) -> list[Path]:
+def _paths(folder: Path, obstacles: list[str], task: Path) -> list[Path]:
     """All that is no folder, in order; a link to a folder is listed, not entered."""
     found: list[Path] = []
-    for root, folders, files in os.walk(folder, followlinks=False):
+
+    def closed(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError | NotADirectoryError):
+            place = printable(Path(error.filename).relative_to(task).as_posix())
+            obstacles.append(f"{place} cannot be read: {error.strerror}")
+
+    for root, folders, files in os.walk(folder, onerror=closed, followlinks=False):
         links = [name for name in folders if Path(root, name).is_symlink()]
         found += [Path(root, name) for name in (*files, *links)]
         if len(found) > MAX_FILES:
@@ -77,8 +88,11 @@ def _paths(folder: Path) -> list[Path]:
     return sorted(found)
 
 
-def _read(place: Path, folder: Path, task: Path, shown: str, left: int) -> FileEntry | str:
-    """One file; text where it is too large. Raises ValueError where no task may hold such a thing, OSError."""
+def _read(place: Path, folder: Path, task: Path, shown: str, left: int, limit: int) -> FileEntry | str:
+    """One file; text where it is too large for what is `left` of the limit.
+
+    Raises ValueError where no task may hold such a thing, OSError.
+    """
     name = place.relative_to(folder).as_posix()
     if name != printable(name):
         raise ValueError(f"{shown}: the name is not UTF-8")
@@ -90,7 +104,7 @@ def _read(place: Path, folder: Path, task: Path, shown: str, left: int) -> FileE
     if not stat.S_ISREG(info.st_mode):
         raise ValueError(f"{shown}: neither file nor folder")
     if info.st_size > left:
-        return f"{shown} is too large: at most {MAX_BYTES // 1_000_000} MB of files are read"
+        return f"{shown} is too large: at most {limit // 1_000_000} MB are read"
     return FileEntry.of(name, place.read_bytes(), stat.S_IMODE(info.st_mode))
 
 

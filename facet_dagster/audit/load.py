@@ -3,10 +3,12 @@
 Belongs here: which file is what. Single declarations stand in task_toml.py, reading files in folder.py.
 """
 
+import os
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import yaml
@@ -55,12 +57,24 @@ class Loaded:
     obstacles: tuple[str, ...] = ()
     build_timeout_s: float = 600.0
     env: dict[str, str] = field(default_factory=dict)  # [environment] env: part of the image
+    user: str | None = None  # as whom and where the agent works; of the image where the task does not declare it
+    workdir: str | None = None
 
 
-def load_folder(directory: Path, only: Iterable[str] = ()) -> list[Loaded]:
+@dataclass(frozen=True)
+class Found:
+    """A task by its name and folder; `load` reads its files, which may be many, and never raises FacetError."""
+
+    name: str
+    path: Path
+    load: Callable[[], Loaded]
+
+
+def load_folder(directory: Path, only: Iterable[str] = ()) -> list[Found]:
     """The task that a folder is, or all tasks right below it. Raises SettingsError where there is none.
 
-    `only` picks by task name or by the folder's name; names are compared over all of them all the same.
+    Only names are read here. `only` picks by task name or by the folder's name; names are compared over all of them
+    all the same.
     """
     if not directory.is_dir():
         raise SettingsError(f"{directory} is not a folder: name a Harbor task or a folder of them")
@@ -68,11 +82,11 @@ def load_folder(directory: Path, only: Iterable[str] = ()) -> list[Loaded]:
         folders = [directory] if (directory / "task.toml").exists() else _candidates(directory)
     except OSError as error:
         raise SettingsError(f"{directory} cannot be read: {error.strerror or error}") from error
-    loaded = _unique([load_task(folder) for folder in folders])
-    if not loaded:
+    found = _named(folders)
+    if not found:
         raise SettingsError(f"no task in {directory}: a task is a folder with a task.toml")
     wanted = set(only)
-    chosen = [task for task in loaded if not wanted or wanted & {task.name, task.path.name}]
+    chosen = [task for task in found if not wanted or wanted & {task.name, task.path.name}]
     missing = wanted - {name for task in chosen for name in (task.name, task.path.name)}
     if missing:
         raise SettingsError(f"no task {', '.join(sorted(missing))} in {directory}")
@@ -81,45 +95,73 @@ def load_folder(directory: Path, only: Iterable[str] = ()) -> list[Loaded]:
 
 def load_task(folder: Path) -> Loaded:
     """One task folder, whatever it holds."""
-    fallback = printable(folder.resolve().name)[:NAME]
     try:
-        return _Reader(folder, fallback).task()
+        list(folder.iterdir())
+        return _Reader(folder).task()
     except OSError as error:
-        return Loaded(fallback, folder, None, obstacles=(f"the folder cannot be read: {error.strerror or error}",))
+        text = f"the folder cannot be read: {error.strerror or error}"
+        return Loaded(_folder_name(folder), folder, None, obstacles=(text,))
 
 
 def _candidates(directory: Path) -> list[Path]:
     """Sub-folders that are tasks, or look like one without its task.toml; hidden ones are left out."""
     folders = sorted(place for place in directory.iterdir() if place.is_dir() and not place.name.startswith("."))
-    return [place for place in folders if (place / "task.toml").exists() or _looks_like_a_task(place)]
+    return [place for place in folders if os.path.lexists(place / "task.toml") or _looks_like_a_task(place)]
 
 
 def _looks_like_a_task(folder: Path) -> bool:
-    entries = {place.name for place in folder.iterdir()}
+    """Whether it holds a task's parts, or nothing, or nobody may see what."""
+    try:
+        entries = {place.name for place in folder.iterdir()}
+    except OSError:
+        return True
     return not entries or bool(entries & set(PARTS))
 
 
-def _unique(tasks: list[Loaded]) -> list[Loaded]:
+def _named(folders: list[Path]) -> list[Found]:
     """Harbor and every table of results tell tasks apart by name."""
-    counted = Counter(task.name for task in tasks)
-    return [task if counted[task.name] == 1 else _with_fault(task, counted[task.name]) for task in tasks]
+    names = [_name(folder) for folder in folders]
+    counted = Counter(names)
+    found = []
+    for name, folder in zip(names, folders, strict=True):
+        load = load_task if counted[name] == 1 else partial(_load_namesake, counted[name])
+        found.append(Found(name, folder, partial(load, folder)))
+    return found
 
 
-def _with_fault(task: Loaded, number: int) -> Loaded:
-    text = f"task.toml: {number} tasks of this folder have the name {task.name}"
-    return replace(task, candidate=None, faults=(*task.faults, Fault(Component.TASK, text)))
+def _load_namesake(number: int, folder: Path) -> Loaded:
+    task = load_task(folder)
+    fault = Fault(Component.TASK, f"task.toml: {number} tasks of this folder have the name {task.name}")
+    return replace(task, candidate=None, faults=(*task.faults, fault))
+
+
+def _name(folder: Path) -> str:
+    try:
+        return _Reader(folder).name()
+    except OSError:
+        return _folder_name(folder)
+
+
+def _folder_name(folder: Path) -> str:
+    return printable(folder.resolve().name)[:NAME]
 
 
 class _Reader:
     """Reads one task folder, collecting what is wrong on the way."""
 
-    def __init__(self, folder: Path, fallback: str) -> None:
+    def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._name = fallback
+        self._name = _folder_name(folder)
         self._faults: list[Fault] = []
         self._obstacles: list[str] = []
 
+    def name(self) -> str:
+        """The name that it declares, else its folder's."""
+        self._declared()
+        return self._name
+
     def task(self) -> Loaded:
+        """All of it."""
         declared = self._declared()
         instruction = self._instruction()
         dockerfile, context = self._environment(declared)
@@ -142,6 +184,8 @@ class _Reader:
             obstacles=tuple(dict.fromkeys(self._obstacles)),
             build_timeout_s=declared.environment.build_timeout_sec,
             env=env,
+            user=_user(declared),
+            workdir=declared.environment.workdir or None,
         )
 
     def _candidate(
@@ -153,7 +197,7 @@ class _Reader:
         solution: tuple[FileEntry, ...],
         tests: tuple[FileEntry, ...],
     ) -> Candidate:
-        image = defaults(dockerfile)
+        image = defaults(dockerfile)  # as far as its text says; what its base says is known when it is built
         agent, environment = declared.agent, declared.environment
         return Candidate(
             name=self._name,
@@ -171,7 +215,7 @@ class _Reader:
             ),
             solve_timeout_s=min(agent.timeout_sec or SOLVE_S, SOLVE_MOST_S),
             grade_timeout_s=_grade_timeout(declared),
-            user=str(agent.user) if agent.user is not None else image.user or "root",
+            user=_user(declared) or image.user or "root",
             workdir=environment.workdir or image.workdir or "/",
             contract=contract_of(declared.metadata),
         )
@@ -281,6 +325,10 @@ class _Reader:
 
     def _wrong(self, component: Component, *texts: str) -> None:
         self._faults += [Fault(component, text) for text in texts]
+
+
+def _user(declared: TaskFile) -> str | None:
+    return None if declared.agent.user is None else str(declared.agent.user)
 
 
 def _grade_timeout(declared: TaskFile) -> float:

@@ -5,18 +5,19 @@ themselves stand in validation/.
 """
 
 import asyncio
+import contextlib
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from facet_dagster.audit.build import build_image
 from facet_dagster.audit.folder import printable
-from facet_dagster.audit.load import Loaded
+from facet_dagster.audit.load import Found, Loaded
 from facet_dagster.environment.observe import difference, observe
-from facet_dagster.errors import FacetError
+from facet_dagster.errors import FacetError, InfrastructureError
 from facet_dagster.ports import Container, ImageBuilder, Sandbox
 from facet_dagster.records.audit import AuditedTask, AuditReport
 from facet_dagster.records.base import Record, digest_of
@@ -28,6 +29,7 @@ from facet_dagster.validation.validate import CHECKS, validate
 
 EVIDENCE = 3_000
 REASON = 300
+GATES = tuple(gate for gate in CHECKS if gate is not Gate.ALTERNATIVE)  # an audit has no model
 TROUBLE = (FacetError, OSError, ValueError)
 # What a build step says when the host's network, not the Dockerfile, is to blame; the log's end is looked at.
 _NO_NETWORK = re.compile(
@@ -66,16 +68,18 @@ class Bench:
 
 
 async def audit(
-    directory: str, tasks: Sequence[Loaded], bench: Bench, terms: AuditTerms, watcher: Watcher
+    directory: str, tasks: Sequence[Found], bench: Bench, terms: AuditTerms, watcher: Watcher
 ) -> AuditReport:
     """Examine the tasks; results in the order given. Trouble of one task is its result, without a verdict."""
     began = time.monotonic()
     slots = asyncio.Semaphore(terms.in_flight)
 
-    async def one(task: Loaded) -> AuditedTask:
+    async def one(task: Found) -> AuditedTask:
         async with slots:
             watcher.started(task.name)
-            result = await _Audit(task, bench, terms, watcher).result()
+            work = _Audit(task, bench, terms, watcher)
+            (end,) = await asyncio.gather(work.result(), return_exceptions=True)
+            result = end if isinstance(end, AuditedTask) else work.broken(end)
             watcher.finished(result)
             return result
 
@@ -84,6 +88,21 @@ async def audit(
     return AuditReport(
         directory=directory, tasks=tuple(task.result() for task in running), seconds=round(time.monotonic() - began, 1)
     )
+
+
+def cut_short(directory: str, tasks: Sequence[Found], ended: Iterable[AuditedTask], seconds: float) -> AuditReport:
+    """What an audit that was interrupted has: the tasks that ended, and the others without a verdict."""
+    known = {task.path: task for task in ended}
+    return AuditReport(
+        directory=directory,
+        tasks=tuple(known.get(path := printable(str(task.path))) or _interrupted(task.name, path) for task in tasks),
+        seconds=round(seconds, 1),
+    )
+
+
+def _interrupted(name: str, path: str) -> AuditedTask:
+    reason = "the audit was interrupted before the task had a verdict"
+    return AuditedTask(name=name, path=path, accepted=None, component=None, reason=reason, gates=())
 
 
 class _Counting:
@@ -105,9 +124,9 @@ class _Counting:
 
 
 class _Audit:
-    """One task on its way through the gates."""
+    """One task on its way through the gates. What it holds in memory goes with it."""
 
-    def __init__(self, task: Loaded, bench: Bench, terms: AuditTerms, watcher: Watcher) -> None:
+    def __init__(self, task: Found, bench: Bench, terms: AuditTerms, watcher: Watcher) -> None:
         self._task = task
         self._bench = bench
         self._terms = terms
@@ -118,15 +137,15 @@ class _Audit:
         self._began = time.monotonic()
 
     async def result(self) -> AuditedTask:
-        """Its verdict, whatever happens on the way."""
-        task = self._task
+        """Its verdict, whatever trouble there is on the way."""
+        task = await asyncio.to_thread(self._task.load)
         if task.faults:
             self._add(_form(task))
         elif task.obstacles or task.candidate is None:
             return self._verdict(None, "; ".join(task.obstacles))
         else:
             try:
-                await self._examine(_bounded(task.candidate, self._terms))
+                await self._examine(task, _bounded(task.candidate, self._terms))
             except TROUBLE as trouble:
                 return self._verdict(None, f"trouble: {trouble}")
         failed = next((gate for gate in self._gates if gate.passed is False), None)
@@ -137,26 +156,32 @@ class _Audit:
             return self._verdict(None, f"{unsure.gate.value}: {_first_line(unsure.evidence)}")
         # Without requirements there is nothing to compare; what else could not be run is said.
         missed = [gate for gate in self._skipped() if gate.gate is not Gate.CONTRACT]
-        why = "; ".join(f"{gate.gate.value}: {gate.why}" for gate in missed)
         if self._report is None or self._report.verdict is None:
+            why = "; ".join(f"{gate.gate.value}: {gate.why}" for gate in missed)
             return self._verdict(None, why or "no gate ran")
-        return self._verdict(True, f"every gate passed that could be run ({why})" if missed else "every gate passed")
+        but = "".join(f" but {gate.gate.value}, which was not run: {gate.why}" for gate in missed)
+        return self._verdict(True, f"every gate passed{but}")
 
-    async def _examine(self, candidate: Candidate) -> None:
+    def broken(self, bug: BaseException) -> AuditedTask:
+        """What it ended with where this program, not the task, is at fault: no verdict."""
+        return self._verdict(None, f"trouble: {type(bug).__name__}: {bug}")
+
+    async def _examine(self, task: Loaded, candidate: Candidate) -> None:
         """G0 needs no image, and a task that fails it is not built; then the build, then everything else."""
         bundle = _bundle(candidate)
-        before = tuple(gate for gate in CHECKS if gate is Gate.STATIC)
+        before = tuple(gate for gate in GATES if gate is Gate.STATIC)
         if before and not await self._validate(candidate, bundle, before):
             return
-        built = await build_image(self._task, candidate, builder=self._bench.builder, stand_ins=self._bench.stand_ins)
+        built = await build_image(task, candidate, builder=self._bench.builder, stand_ins=self._bench.stand_ins)
         if not built.ok:
             self._add(_not_built(built))
             return
         try:
-            after = tuple(gate for gate in CHECKS if gate is not Gate.STATIC)
-            await self._validate(replace(candidate, image=built.image), bundle, after)
+            after = tuple(gate for gate in GATES if gate is not Gate.STATIC)
+            await self._validate(_in_image(candidate, built, task), bundle, after)
         finally:
-            await self._bench.builder.remove(built.image)
+            with contextlib.suppress(InfrastructureError):  # what cannot be removed now is swept later
+                await self._bench.builder.remove(built.image)
 
     async def _validate(self, candidate: Candidate, bundle: str, gates: tuple[Gate, ...]) -> bool:
         """Run some of the gates; whether to go on."""
@@ -181,6 +206,7 @@ class _Audit:
         return self._report.skipped if self._report else ()
 
     def _verdict(self, accepted: bool | None, reason: str, component: Component | None = None) -> AuditedTask:
+        controls = self._report.controls if self._report else ()
         return AuditedTask(
             name=self._task.name,
             path=printable(str(self._task.path)),
@@ -189,8 +215,9 @@ class _Audit:
             reason=_first_line(reason),
             gates=tuple(self._gates),
             skipped=self._skipped(),
-            kill_rate=self._report.kill_rate if self._report else None,
-            survivors=_survivors(self._report.controls) if self._report else (),
+            controls=sum(control.killed is not None for control in controls),
+            killed=sum(control.killed is True for control in controls),
+            survivors=_survivors(controls),
             container_starts=self._sandbox.starts,
             seconds=round(time.monotonic() - self._began, 1),
         )
@@ -225,6 +252,16 @@ def _not_built(built: BuildResult) -> GateResult:
         evidence=f"the image does not build: {lines[-1] if lines else 'no output'}\n{said}",
         component=Component.ENVIRONMENT,
         reason=Reason.BUILD_LIMIT if built.fault is BuildFault.LIMIT else Reason.BUILD_FAILED,
+    )
+
+
+def _in_image(candidate: Candidate, built: BuildResult, task: Loaded) -> Candidate:
+    """The task in its image, which says as whom and where the agent works unless the task declares that."""
+    return replace(
+        candidate,
+        image=built.image,
+        user=task.user or built.user.partition(":")[0] or "root",
+        workdir=task.workdir or built.workdir or "/",
     )
 
 

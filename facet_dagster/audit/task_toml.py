@@ -16,6 +16,7 @@ _SHOWN_FAULTS = 5
 
 Seconds = Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)]
 Megabytes = Annotated[int, Field(gt=0, le=10_000_000)]
+UserId = Annotated[int, Field(ge=0, lt=2**32)]
 
 
 class _Table(BaseModel):
@@ -32,7 +33,7 @@ class Phase(_Table):
     """The agent's or the verifier's turn."""
 
     timeout_sec: Seconds | None = None
-    user: str | int | None = None
+    user: str | UserId | None = None
     env: dict[str, str] = Field(default_factory=dict)
     environment_mode: str = "shared"
     environment: dict[str, Any] | None = None
@@ -96,10 +97,10 @@ def parse(data: bytes) -> tuple[TaskFile, tuple[str, ...]]:
         return TaskFile(), (f"it is not UTF-8 (byte {error.start})",)
     except tomllib.TOMLDecodeError as error:
         return TaskFile(), (f"it is not TOML: {error}",)
-    except (RecursionError, OverflowError):
-        return TaskFile(), ("it is not TOML that can be read: nested too deeply, or a number is too large",)
     except ValidationError as error:
         return TaskFile(), tuple(_fault(entry) for entry in error.errors()[:_SHOWN_FAULTS])
+    except (RecursionError, OverflowError, ValueError):  # Python refuses to read an integer of thousands of digits
+        return TaskFile(), ("it is not TOML that can be read: nested too deeply, or a number is too large",)
 
 
 def megabytes(size: object) -> int | None:

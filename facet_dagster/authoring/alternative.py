@@ -30,6 +30,7 @@ class SecondEngineer:
     instruction: str
     requirements: tuple[Requirement, ...]
     limits: Limits
+    shortest_quote: int  # characters of evidence; fewer would be found by chance
 
     async def solve(self) -> str | Rejected:
         """Another solution's script; its author may look into a container in state e0."""
@@ -67,7 +68,9 @@ class SecondEngineer:
                 call=self._call("repair.explain"),
                 component=Component.VALIDATION,
                 role=Role.JUDGE,
-                check=lambda found: explanation_problems(found, self.requirements, self.instruction, tests),
+                check=lambda found: explanation_problems(
+                    found, self.requirements, self.instruction, tests, self.shortest_quote
+                ),
                 temperature=0.0,
             )
         )
@@ -77,13 +80,15 @@ class SecondEngineer:
 
 
 def explanation_problems(
-    found: Explanation, requirements: tuple[Requirement, ...], instruction: str, tests: str
+    found: Explanation, requirements: tuple[Requirement, ...], instruction: str, tests: str, shortest_quote: int
 ) -> list[str]:
     """What makes an explanation unusable: evidence that was not shown, or no requirement where one is claimed."""
     problems = []
     quote = " ".join(found.evidence.split())
     source = instruction if found.explained else f"{tests}\n{instruction}"
-    if not quote or quote not in " ".join(source.split()):
+    if len(quote) < shortest_quote:
+        problems.append(f"evidence: quote at least {shortest_quote} characters")
+    elif quote not in " ".join(source.split()):
         problems.append("evidence: copy one passage of the instruction (or of the tests) word for word")
     if found.explained and found.requirement not in {r.id for r in requirements}:
         problems.append(f"requirement: {found.requirement or 'none'} is not one of the ids")

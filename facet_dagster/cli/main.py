@@ -1,7 +1,8 @@
 """The command `facet`: arguments in, exit code out. Each command's work stands in its own module or station.
 
 Exit codes: 0 done (rejected seeds are a result, not an error), 1 unexpected, 2 settings or usage, 3 model,
-4 engine or host, 5 budget spent, 130 interrupted. `validate` ends with 1 when a task was not accepted.
+4 engine or host, 5 budget spent, 130 interrupted. `validate` and `rerun` end with 1 when a task was not
+accepted.
 """
 
 import os
@@ -13,10 +14,10 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 
 from facet_dagster.adapters.parquet_store import ParquetStore
 from facet_dagster.cli import doctor as doctoring
+from facet_dagster.cli.plain import plain
 from facet_dagster.cli.show import seed_table, show_seed
 from facet_dagster.errors import FacetError, InfrastructureError, SettingsError
 from facet_dagster.records.outcome import Component
@@ -77,7 +78,8 @@ def rerun(seed: str, component: Component, profile: Profile = None) -> None:
     """Write one component of one seed again; execute and validate what depends on it."""
     from facet_dagster.cli.rerun import rerun as rerun_component
 
-    rerun_component(_settings(profile), _console(), seed, component)
+    if not rerun_component(_settings(profile), _console(), seed, component):
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -145,7 +147,7 @@ def validate(
     """Put Harbor tasks, anyone's, to the gates; exit code 1 when one is not accepted."""
     from facet_dagster.cli.validate import validate_folder
 
-    accepted = validate_folder(
+    code = validate_folder(
         directory,
         _console(),
         repeats=repeats,
@@ -155,8 +157,8 @@ def validate(
         json_file=json_file,
         html_file=html_file,
     )
-    if not accepted:
-        raise typer.Exit(1)
+    if code:
+        raise typer.Exit(code)
 
 
 @app.command()
@@ -174,9 +176,7 @@ def guarded(command: Callable[[], None]) -> int:
     try:
         command()
     except FacetError as error:
-        Console(stderr=True, soft_wrap=True).print(
-            f"[red]{_kind(error)}:[/] {escape(_printable(str(error)))}", highlight=False
-        )
+        Console(stderr=True, soft_wrap=True).print(f"[red]{_kind(error)}:[/] {plain(str(error))}", highlight=False)
         return error.exit_code
     except OSError as error:
         print(f"trouble: {error}", file=sys.stderr)
@@ -185,10 +185,6 @@ def guarded(command: Callable[[], None]) -> int:
         print("interrupted: the same command goes on where this one stopped", file=sys.stderr)
         return 130
     return 0
-
-
-def _printable(text: str) -> str:
-    return text.encode(errors="replace").decode()
 
 
 def _kind(error: FacetError) -> str:

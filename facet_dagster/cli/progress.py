@@ -7,10 +7,10 @@ from typing import Self
 
 from rich.console import Console, Group
 from rich.live import Live
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from facet_dagster.cli.plain import plain
 from facet_dagster.records.bundle import ComponentVersion, SeedOutcome, Status
 from facet_dagster.records.outcome import Component
 
@@ -41,11 +41,11 @@ class LiveProgress:
 
     def note(self, text: str) -> None:
         """One line about the run as a whole; what models and builds said is text, never markup."""
-        self._say(escape(text))
+        self._say(plain(text))
 
     def heading(self, text: str) -> None:
         """The next group of assets begins."""
-        self._say(f"[bold]{escape(text)}[/]")
+        self._say(f"[bold]{plain(text)}[/]")
 
     def _say(self, markup: str) -> None:
         self._console.print(f"[dim]{self._clock()}[/dim] {markup}", highlight=False)
@@ -68,7 +68,7 @@ class LiveProgress:
         if outcome.status is Status.PENDING:
             why = f": {outcome.evidence.splitlines()[0] if outcome.evidence else ''}"
         colour = _COLOURS[outcome.status]
-        self._say(f"{outcome.seed} [{colour}]{outcome.status.value}[/]{escape(why)}, {outcome.rounds} repair round(s)")
+        self._say(f"{outcome.seed} [{colour}]{outcome.status.value}[/]{plain(why)}, {outcome.rounds} repair round(s)")
 
     def _clock(self) -> str:
         minutes, seconds = divmod(int(time.monotonic() - self._began), 60)

@@ -12,12 +12,11 @@ from pathlib import Path
 from rich.console import Console
 
 from facet_dagster import definitions as line
-from facet_dagster import errors
 from facet_dagster.adapters.recordings import export_recordings
 from facet_dagster.adapters.wiring import open_workshop
 from facet_dagster.cli.progress import LiveProgress
 from facet_dagster.cli.tables import frame_table
-from facet_dagster.errors import FacetError, InfrastructureError, SettingsError
+from facet_dagster.errors import FacetError, InfrastructureError, SettingsError, trouble_named
 from facet_dagster.pipeline import find_seeds
 from facet_dagster.records.bundle import SeedOutcome, Status
 from facet_dagster.settings import Settings
@@ -82,7 +81,7 @@ def raise_for_pending(workshop: Workshop, run_id: str) -> None:
         raise RunFailed(
             f"{len(pending)} seed(s) met trouble and are pending; the same command goes on with them. "
             f"{first.seed}: {(first.evidence.splitlines() or ['no evidence'])[0]}",
-            getattr(errors, kind, InfrastructureError).exit_code,
+            trouble_named(kind, InfrastructureError).exit_code,
         )
 
 

@@ -5,6 +5,7 @@ from rich.markdown import Markdown
 from rich.markup import escape
 from rich.table import Column, Table
 
+from facet_dagster.cli.plain import plain
 from facet_dagster.errors import SettingsError
 from facet_dagster.ports import Store
 from facet_dagster.records.authoring import Instruction, Verifier
@@ -30,11 +31,11 @@ def show_seed(store: Store, seed_id: str, console: Console) -> None:
         if version.diagnosis is not None:
             cited = f"{version.diagnosis.reason.value} ({version.diagnosis.decided_by})"
             console.print(f"round {version.round}: {version.component.value} rewritten - {cited}")
-            console.print(version.diagnosis.evidence, style="dim", markup=False, highlight=False)
+            console.print(plain(version.diagnosis.evidence), style="dim", highlight=False)
     _current(versions, console)
     for outcome in store.rows(SeedOutcome, seed_id)[-1:]:
         console.print(f"[bold]{outcome.status.value}[/] after {outcome.rounds} repair round(s)")
-        console.print(outcome.evidence, style="dim", markup=False, highlight=False)
+        console.print(plain(outcome.evidence), style="dim", highlight=False)
     for trial in store.rows(Trial, seed_id):
         marker = " (recorded model)" if trial.recorded else ""
         console.print(

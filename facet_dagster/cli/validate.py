@@ -1,6 +1,7 @@
 """`facet validate DIR`: the gates over a folder of Harbor tasks, shown live, as a table, as JSON and as HTML."""
 
 import asyncio
+import time
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -8,13 +9,13 @@ from uuid import uuid4
 
 from rich.console import Console
 from rich.live import Live
-from rich.markup import escape
 from rich.table import Column, Table
 
 from facet_dagster.adapters.wiring import open_engine
 from facet_dagster.audit.load import load_folder
 from facet_dagster.audit.report import as_html, as_json, percent
-from facet_dagster.audit.run import AuditTerms, Bench, audit
+from facet_dagster.audit.run import AuditTerms, Bench, audit, cut_short
+from facet_dagster.cli.plain import plain
 from facet_dagster.errors import SettingsError
 from facet_dagster.records.audit import AuditedTask, AuditReport
 from facet_dagster.records.validation import GateResult
@@ -34,22 +35,32 @@ def validate_folder(
     only: list[str] | None,
     json_file: Path | None,
     html_file: Path | None,
-) -> bool:
-    """Examine, print and write; whether every task was accepted. Raises SettingsError, EngineUnavailable."""
+) -> int:
+    """Examine, print and write what was found, also when interrupted; the exit code.
+
+    Raises SettingsError, EngineUnavailable.
+    """
     for file in (json_file, html_file):
         _check_target(file)
     tasks = load_folder(directory, only or ())
     with open_engine(f"validate-{uuid4().hex[:12]}", lambda line: _note(console, line)) as engine:
         terms = AuditTerms(repeats=repeats, controls=controls, in_flight=in_flight, cpus_max=engine.cpus)
         bench = Bench(engine.builder, engine.sandbox, engine.stand_ins)
+        began, interrupted = time.monotonic(), False
         with AuditProgress(console, len(tasks)) as progress:
-            report = asyncio.run(audit(str(directory), tasks, bench, terms, progress))
-    print_report(report, console)
-    if json_file is not None:
-        _write(json_file, as_json(report))
-    if html_file is not None:
-        _write(html_file, as_html(report))
-    return all(task.accepted is True for task in report.tasks)
+            try:
+                report = asyncio.run(audit(str(directory), tasks, bench, terms, progress))
+            except KeyboardInterrupt:
+                report = cut_short(str(directory), tasks, progress.ended, time.monotonic() - began)
+                interrupted = True
+        print_report(report, console)
+        if json_file is not None:
+            _write(json_file, as_json(report))
+        if html_file is not None:
+            _write(html_file, as_html(report))
+    if interrupted:
+        return 130
+    return 0 if all(task.accepted is True for task in report.tasks) else 1
 
 
 def print_report(report: AuditReport, console: Console) -> None:
@@ -62,7 +73,7 @@ def print_report(report: AuditReport, console: Console) -> None:
         marks = [_MARKS[result.passed] if (result := task.gate(gate)) else "[dim]·[/]" for gate in gates]
         component = task.component.value if task.component else ""
         table.add_row(
-            escape(task.name), _VERDICTS[task.accepted], *marks, percent(task.kill_rate), component, escape(task.reason)
+            plain(task.name), _VERDICTS[task.accepted], *marks, percent(task.kill_rate), component, plain(task.reason)
         )
     console.print(table)
     console.print(
@@ -79,7 +90,7 @@ class AuditProgress:
     def __init__(self, console: Console, number: int) -> None:
         self._console = console
         self._number = number
-        self._done = 0
+        self.ended: list[AuditedTask] = []
         self._at: dict[str, str] = {}
         self._live = Live(get_renderable=self._draw, console=console, refresh_per_second=4, transient=True)
 
@@ -101,15 +112,15 @@ class AuditProgress:
 
     def finished(self, task: AuditedTask) -> None:
         self._at.pop(task.name, None)
-        self._done += 1
-        why = "" if task.accepted else f" - {escape(task.reason)}"
-        line = f"[dim]{self._done}/{self._number}[/] {escape(task.name)} {_VERDICTS[task.accepted]}{why}"
+        self.ended.append(task)
+        why = "" if task.accepted else f" - {plain(task.reason)}"
+        line = f"[dim]{len(self.ended)}/{self._number}[/] {plain(task.name)} {_VERDICTS[task.accepted]}{why}"
         self._console.print(f"{line} [dim]{task.seconds:.1f} s[/]", highlight=False)
 
     def _draw(self) -> Table:
         table = Table(box=None, padding=(0, 1), show_header=False)
         for name, at in list(self._at.items())[:SHOWN]:
-            table.add_row(escape(name), at)
+            table.add_row(plain(name), at)
         return table
 
 

@@ -11,7 +11,7 @@ from facet_dagster.records.validation import Gate, GateResult, SkippedGate
 class AuditedTask(Record):
     """One task. `accepted` is None where there is no verdict: trouble, no solution, or something that is not supported.
 
-    `reason` is one line; `kill_rate` is the share of wrong solutions that the tests caught, None where none were tried.
+    `reason` is one line. Of `controls` wrong solutions with a verdict the tests caught `killed`.
     """
 
     name: str
@@ -21,10 +21,16 @@ class AuditedTask(Record):
     reason: str
     gates: tuple[GateResult, ...]
     skipped: tuple[SkippedGate, ...] = ()
-    kill_rate: float | None = None
+    controls: int = 0
+    killed: int = 0
     survivors: tuple[str, ...] = ()  # wrong solutions that the tests accepted
     container_starts: int = 0
     seconds: float = 0.0
+
+    @property
+    def kill_rate(self) -> float | None:
+        """Share of the wrong solutions that the tests caught; None where none was decided."""
+        return _share(self.killed, self.controls)
 
     def gate(self, gate: Gate) -> GateResult | None:
         """The result of a gate, if it was reached."""
@@ -41,7 +47,7 @@ class GateCount(Record):
 
 
 class AuditSummary(Record):
-    """Counts over a folder. The kill rate is the mean over the tasks of which one is known."""
+    """Counts over a folder. The kill rate is that over all wrong solutions, of whichever task."""
 
     tasks: int
     accepted: int
@@ -49,6 +55,8 @@ class AuditSummary(Record):
     open: int
     gates: tuple[GateCount, ...]
     components: dict[str, int]  # rejected tasks by the component at fault
+    controls: int
+    killed: int
     kill_rate: float | None
     container_starts: int
     seconds: float
@@ -64,7 +72,7 @@ class AuditReport(Record):
     def summary(self) -> AuditSummary:
         """What a reader wants to know first."""
         verdicts = Counter(task.accepted for task in self.tasks)
-        rates = [task.kill_rate for task in self.tasks if task.kill_rate is not None]
+        killed, controls = sum(task.killed for task in self.tasks), sum(task.controls for task in self.tasks)
         at_fault = Counter(
             task.component.value if task.component else "undecided" for task in self.tasks if task.accepted is False
         )
@@ -75,7 +83,9 @@ class AuditReport(Record):
             open=verdicts[None],
             gates=tuple(_count(gate, self.tasks) for gate in Gate if any(task.gate(gate) for task in self.tasks)),
             components=dict(sorted(at_fault.items())),
-            kill_rate=sum(rates) / len(rates) if rates else None,
+            controls=controls,
+            killed=killed,
+            kill_rate=_share(killed, controls),
             container_starts=sum(task.container_starts for task in self.tasks),
             seconds=self.seconds,
         )
@@ -94,6 +104,10 @@ class AuditReport(Record):
         }
 
 
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
 def _count(gate: Gate, tasks: tuple[AuditedTask, ...]) -> GateCount:
     results = Counter(result.passed for task in tasks if (result := task.gate(gate)) is not None)
     return GateCount(gate=gate, passed=results[True], failed=results[False], open=results[None])
@@ -103,6 +117,7 @@ def _task_json(task: AuditedTask) -> dict[str, Any]:
     wanted = {"gate", "passed", "evidence", "runs", "component", "reason"}
     return {
         **task.model_dump(mode="json", exclude={"schema_version", "gates", "skipped"}),
+        "kill_rate": task.kill_rate,
         "gates": [result.model_dump(mode="json", include=wanted) for result in task.gates],
         "skipped": [gate.model_dump(mode="json", include={"gate", "why"}) for gate in task.skipped],
     }

@@ -104,12 +104,17 @@ class BuildFault(StrEnum):
 
 
 class BuildResult(Record):
-    """Outcome of a build; `log` is the tail that a person or a model can act on (at most 20,000 characters)."""
+    """Outcome of a build; `log` is the tail that a person or a model can act on (at most 20,000 characters).
+
+    `user` and `workdir` are as whom and where the image's containers start; empty where neither it nor its base says.
+    """
 
     image: str
     fault: BuildFault | None
     log: str
     seconds: float
+    user: str = ""
+    workdir: str = ""
 
     @property
     def ok(self) -> bool:

@@ -51,7 +51,10 @@ def fake_world() -> World:
     def build(request: BuildRequest) -> BuildResult:
         failed = "exit 3" in request.dockerfile
         log = "about to fail\nreturned a non-zero code: 3" if failed else "built"
-        return BuildResult(image=request.tag(), fault=BuildFault.FAILED if failed else None, log=log, seconds=0.0)
+        fault = BuildFault.FAILED if failed else None
+        said = dict(line.split(maxsplit=1) for line in request.dockerfile.splitlines() if " " in line)
+        user, workdir = said.get("USER", ""), said.get("WORKDIR", "/app")
+        return BuildResult(image=request.tag(), fault=fault, log=log, seconds=0.0, user=user, workdir=workdir)
 
     sandbox = FakeSandbox(answer, {"base": {"/etc/hostname": b"task\n"}})
     return World(sandbox, FakeImageBuilder(sandbox, build), "base")
@@ -135,6 +138,18 @@ async def test_a_build_makes_an_image_that_starts_and_goes(world: World) -> None
     await world.builder.remove(result.image)
     await world.builder.remove(result.image)
     assert not await world.builder.exists(result.image)
+
+
+@pytest.mark.parametrize(
+    ("added", "user", "workdir"), [("", "", "/app"), ("USER agent:agent\nWORKDIR /srv\n", "agent:agent", "/srv")]
+)
+async def test_a_build_tells_as_whom_and_where_containers_start(
+    world: World, added: str, user: str, workdir: str
+) -> None:
+    request = BuildRequest(seed="contract", dockerfile=DOCKERFILE + added, context=(FileEntry.of("greeting", b""),))
+    result = await world.builder.build(request)
+    assert (result.user, result.workdir) == (user, workdir)
+    await world.builder.remove(result.image)
 
 
 async def test_a_failed_build_is_a_result_with_its_log(world: World) -> None:

@@ -1,7 +1,7 @@
 -- How much is left after every station: skills read, valid, seeds, environments built, accepted, rollouts, successes.
 -- percent_of_previous is empty where the unit changes (skills -> seeds -> trials), and at the first step.
 WITH ended AS (
-    SELECT seed, bool_or(first_pass) AS first_pass, arg_max(status, "at") = 'accepted' AS accepted
+    SELECT seed, arg_max(first_pass, "at") AS first_pass, arg_max(status, "at") = 'accepted' AS accepted
     FROM outcomes
     GROUP BY seed
 ),

@@ -1,10 +1,13 @@
 """Reading folders of tasks: what is there, what is wrong in form, what is not supported; hostile folders included."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from facet_dagster.audit.folder import Tree, read_tree
 from facet_dagster.audit.load import load_folder, load_task
 from facet_dagster.errors import SettingsError
 from facet_dagster.records.outcome import Component
@@ -55,6 +58,7 @@ def test_declarations_win(tmp_path: Path) -> None:
     )
     task = load_task(make(tmp_path / "t", **{"task.toml": toml}))
     assert task.candidate is not None and not task.obstacles
+    assert (task.user, task.workdir) == ("1000", "/w")
     assert (task.candidate.user, task.candidate.workdir) == ("1000", "/w")
     assert (task.candidate.solve_timeout_s, task.candidate.grade_timeout_s, task.build_timeout_s) == (7, 8, 9)
     assert (task.candidate.limits.cpus, task.candidate.limits.memory_mb) == (2, 1024)
@@ -103,9 +107,9 @@ def test_a_name_given_twice_is_a_fault_of_both(tmp_path: Path) -> None:
     for name in ("a", "b"):
         make(tmp_path / name)
     make(tmp_path / "c", **{"task.toml": '[task]\nname = "org/two"\n'})
-    tasks = {task.path.name: task for task in load_folder(tmp_path)}
+    tasks = {task.path.name: task.load() for task in load_folder(tmp_path)}
     assert [bool(tasks[name].faults) for name in "abc"] == [True, True, False]
-    assert load_folder(tmp_path, ["b"])[0].faults, "picked alone it is still not unique"
+    assert load_folder(tmp_path, ["b"])[0].load().faults, "picked alone it is still not unique"
 
 
 def test_the_canary_is_no_instruction(tmp_path: Path) -> None:
@@ -170,6 +174,12 @@ def test_too_much_is_no_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert not task.faults and "too large" in task.obstacles[0]
 
 
+@pytest.mark.parametrize("name", ["task.toml", "instruction.md"])
+def test_a_text_that_is_too_long_is_told_its_own_limit(tmp_path: Path, name: str) -> None:
+    (_, text) = faults(make(tmp_path / "t", **{name: "#" * 1_000_001}))[0]
+    assert text == f"{name} is too large: at most 1 MB are read"
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -206,7 +216,7 @@ def test_a_folder_is_a_task_or_holds_tasks(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     found = load_folder(tmp_path)
     assert [task.path.name for task in found] == ["a", "b", "empty"]
-    assert [bool(task.faults) for task in found] == [False, True, True]
+    assert [bool(task.load().faults) for task in found] == [False, True, True]
 
 
 @pytest.mark.parametrize("only", [["org/one"], ["a"], ["a", "org/one"]])
@@ -214,6 +224,47 @@ def test_only_some(tmp_path: Path, only: list[str]) -> None:
     make(tmp_path / "a")
     make(tmp_path / "b", **{"task.toml": '[task]\nname = "org/two"\n'})
     assert [task.name for task in load_folder(tmp_path, only)] == ["org/one"]
+
+
+def test_files_are_read_when_their_task_has_its_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make(tmp_path / "a")
+    make(tmp_path / "b", **{"task.toml": '[task]\nname = "org/two"\n'})
+    read: list[str] = []
+
+    def noted(folder: Path, task: Path) -> Tree:
+        read.append(f"{task.name}/{folder.name}")
+        return read_tree(folder, task)
+
+    monkeypatch.setattr("facet_dagster.audit.load.read_tree", noted)
+    (task,) = load_folder(tmp_path, ["org/two"])
+    assert read == []
+    assert task.load().candidate is not None
+    assert read == ["b/environment", "b/solution", "b/tests"]
+
+
+@pytest.mark.parametrize("part", ["", "tests", "environment/data"])
+def test_a_folder_that_cannot_be_read_is_an_obstacle_of_its_task(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    make(tmp_path / "a")
+    closed = make(tmp_path / "b", drop=() if part else ("task.toml",)) / part
+    scandir, iterdir = os.scandir, os.listdir  # the tests may run as root, who may read anything
+
+    def refuse(real: Callable[..., Any]) -> Callable[..., Any]:
+        def called(place: Any = ".") -> Any:
+            if Path(place) == closed:
+                raise PermissionError(13, "Permission denied", str(place))
+            return real(place)
+
+        return called
+
+    monkeypatch.setattr(os, "scandir", refuse(scandir))
+    monkeypatch.setattr(os, "listdir", refuse(iterdir))
+    tasks = {task.path.name: task.load() for task in load_folder(tmp_path)}
+    assert set(tasks) == {"a", "b"}
+    assert any("cannot be read: Permission denied" in text for text in tasks["b"].obstacles)
+    if not part:
+        assert not tasks["a"].faults and not tasks["b"].faults
 
 
 def test_nothing_to_read(tmp_path: Path) -> None:

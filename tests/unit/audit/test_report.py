@@ -22,11 +22,11 @@ def gate(name: Gate, passed: bool | None, evidence: str = "seen") -> GateResult:
 def a_report(text: str = "seen") -> AuditReport:
     good = AuditedTask(
         name="org/good", path="tasks/good", accepted=True, component=None, reason="every gate passed",
-        gates=(gate(Gate.BUILD, True), gate(Gate.NOOP, True)), kill_rate=1.0, container_starts=9, seconds=4.0,
+        gates=(gate(Gate.BUILD, True), gate(Gate.NOOP, True)), controls=2, killed=2, container_starts=9, seconds=4.0,
     )  # fmt: skip
     bad = AuditedTask(
         name=text, path=text, accepted=False, component=Component.VERIFIER, reason=text,
-        gates=(gate(Gate.BUILD, True, text), gate(Gate.NOOP, False, text)), kill_rate=0.5, survivors=(text,),
+        gates=(gate(Gate.BUILD, True, text), gate(Gate.NOOP, False, text)), controls=6, killed=3, survivors=(text,),
         container_starts=3, seconds=1.0,
     )  # fmt: skip
     unsure = AuditedTask(
@@ -68,7 +68,14 @@ def test_counts_add_up() -> None:
         (Gate.BUILD, 2, 0, 1), (Gate.NOOP, 1, 1, 0),
     ]  # fmt: skip
     assert summary.components == {"verifier": 1}
-    assert summary.kill_rate == 0.75 and summary.container_starts == 12
+    assert summary.container_starts == 12
+
+
+def test_the_kill_rate_is_that_over_all_wrong_solutions() -> None:
+    report = a_report()
+    assert [task.kill_rate for task in report.tasks] == [1.0, 0.5, None]
+    summary = report.summary()
+    assert (summary.killed, summary.controls, summary.kill_rate) == (5, 8, 0.625)
 
 
 def test_the_shape_of_the_json() -> None:

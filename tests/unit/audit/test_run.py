@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from facet_dagster.audit.load import Fault, Loaded
+from facet_dagster.audit.load import Fault, Found, Loaded
 from facet_dagster.audit.run import AuditTerms, Bench, audit
 from facet_dagster.errors import InfrastructureError
 from facet_dagster.records.audit import AuditedTask, AuditReport
@@ -20,9 +20,11 @@ from facet_dagster.records.container import (
     Limits,
 )
 from facet_dagster.records.outcome import Component
-from facet_dagster.records.validation import Gate, GateResult
+from facet_dagster.records.validation import Gate, GateResult, SkippedGate
 from facet_dagster.testing.sandbox import FakeContainer, FakeImageBuilder, FakeSandbox, always_builds
 from facet_dagster.validation.candidate import Candidate
+from facet_dagster.validation.examination import Examination
+from facet_dagster.validation.validate import CHECKS
 
 TESTS = "def test_x():\n    assert open('/app/x').read() == '1'\n"
 OK = CommandResult(exit_code=0, output="", seconds=0.0)
@@ -75,12 +77,18 @@ def engine(container: FakeContainer, command: Command) -> CommandResult:
     return OK
 
 
+def given(task: Loaded) -> Found:
+    return Found(task.name, task.path, lambda: task)
+
+
 async def audited(
     *tasks: Loaded, build: Callable[[BuildRequest], BuildResult] = always_builds
 ) -> tuple[AuditReport, Seen, FakeSandbox]:
     sandbox, seen = FakeSandbox(engine), Seen()
     bench = Bench(FakeImageBuilder(sandbox, build), sandbox)
-    report = await audit("tasks", tasks, bench, AuditTerms(repeats=1, controls=0, cpus_max=2), seen)
+    report = await audit(
+        "tasks", [given(task) for task in tasks], bench, AuditTerms(repeats=1, controls=0, cpus_max=2), seen
+    )
     assert not sandbox.running and not sandbox.images, "something was left behind"
     return report, seen, sandbox
 
@@ -92,6 +100,87 @@ async def test_trouble_of_one_task_is_no_verdict_and_stops_no_other() -> None:
     assert "the daemon is gone" in report.tasks[0].reason and report.tasks[0].component is None
     assert "no solution" in report.tasks[1].reason
     assert {"lost None", "bare None"} <= set(seen.lines)
+
+
+@pytest.mark.parametrize("bug", [RuntimeError("a loop"), RecursionError(), KeyError("x"), MemoryError()])
+async def test_a_bug_that_one_task_brings_to_light_stops_no_other(
+    monkeypatch: pytest.MonkeyPatch, bug: Exception
+) -> None:
+    static = CHECKS[Gate.STATIC]
+
+    async def breaks(exam: Examination) -> GateResult | SkippedGate:
+        if exam.candidate.name == "odd":
+            raise bug
+        return await static(exam)
+
+    monkeypatch.setitem(CHECKS, Gate.STATIC, breaks)
+    report, seen, _ = await audited(a_task("odd"), a_task("a"))
+    assert [task.accepted for task in report.tasks] == [None, True]
+    assert type(bug).__name__ in report.tasks[0].reason
+    assert "odd None" in seen.lines
+
+
+async def test_a_task_that_cannot_be_read_for_an_unknown_reason_stops_no_other() -> None:
+    def breaks() -> Loaded:
+        raise RuntimeError("a loop")
+
+    sandbox = FakeSandbox(engine)
+    tasks = [Found("odd", Path("odd"), breaks), given(a_task("a"))]
+    bench = Bench(FakeImageBuilder(sandbox), sandbox)
+    report = await audit("tasks", tasks, bench, AuditTerms(repeats=1, controls=0), Seen())
+    assert [(task.name, task.accepted) for task in report.tasks] == [("odd", None), ("a", True)]
+
+
+async def test_an_image_that_cannot_be_removed_takes_no_verdict_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fails(*_: object) -> None:
+        raise InfrastructureError("the daemon is gone")
+
+    monkeypatch.setattr(FakeImageBuilder, "remove", fails)
+    sandbox = FakeSandbox(engine)
+    bench = Bench(FakeImageBuilder(sandbox), sandbox)
+    report = await audit("tasks", [given(a_task("a"))], bench, AuditTerms(repeats=1, controls=0), Seen())
+    assert report.tasks[0].accepted is True
+
+
+async def test_an_accepted_task_says_what_was_not_run() -> None:
+    report, _, _ = await audited(a_task("a"))
+    (task,) = report.tasks
+    assert task.accepted is True, task.reason
+    assert task.reason == "every gate passed but G4-controls, which was not run: no controls are asked for"
+    assert Gate.ALTERNATIVE not in {gate.gate for gate in task.skipped}, "an audit has no model"
+
+
+async def test_an_accepted_task_says_that_every_gate_passed(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def passes(_: object) -> GateResult:
+        return GateResult(gate=Gate.CONTROLS, passed=True, runs=1, evidence="1 of 1 refused")
+
+    monkeypatch.setitem(CHECKS, Gate.CONTROLS, passes)
+    report, _, _ = await audited(a_task("a"))
+    assert (report.tasks[0].accepted, report.tasks[0].reason) == (True, "every gate passed")
+
+
+async def who_solves_where(task: Loaded, user: str, workdir: str) -> tuple[str, str]:
+    def build(request: BuildRequest) -> BuildResult:
+        return always_builds(request).model_copy(update={"user": user, "workdir": workdir})
+
+    _, _, sandbox = await audited(task, build=build)
+    commands = [command for container in sandbox.opened for command in container.commands]
+    (solved,) = {(command.user, command.workdir) for command in commands if "solve.sh" in command.script}
+    return solved
+
+
+@pytest.mark.parametrize(
+    ("image", "wanted"),
+    [(("worker:staff", "/srv"), ("worker", "/srv")), (("1000", ""), ("1000", "/")), (("", ""), ("root", "/"))],
+)
+async def test_who_solves_and_where_is_what_the_built_image_says(
+    image: tuple[str, str], wanted: tuple[str, str]
+) -> None:
+    assert await who_solves_where(a_task("a"), *image) == wanted
+
+
+async def test_what_a_task_declares_of_user_and_place_wins_over_its_image() -> None:
+    assert await who_solves_where(replace(a_task("a"), user="me", workdir="/w"), "worker", "/srv") == ("me", "/w")
 
 
 async def test_trouble_of_the_build_is_no_verdict() -> None:

@@ -46,6 +46,17 @@ def test_any_text_as_a_name_comes_back_as_it_is(text: str) -> None:
     assert not faults and declared.task.name == text
 
 
+@pytest.mark.parametrize("number", ["9" * 5_000, f"-{'9' * 5_000}"])
+def test_a_number_without_end_is_not_toml_that_can_be_read(number: str) -> None:
+    declared, faults = parse(f"[metadata]\nx = {number}\n".encode())
+    assert declared == TaskFile() and len(faults) == 1 and len(faults[0]) < 200
+
+
+@pytest.mark.parametrize("user", ["-1", f"0x{'f' * 5_000}"])
+def test_a_user_is_a_name_or_a_number_that_a_system_can_have(user: str) -> None:
+    assert "agent.user" in parse(f"[agent]\nuser = {user}\n".encode())[1][0]
+
+
 def test_nesting_without_end() -> None:
     _, faults = parse(b"a = " + b"[" * 100_000)
     assert len(faults) == 1

@@ -1,7 +1,10 @@
 """`facet validate`: usage errors in one line before anything is started, results readable, exit codes."""
 
-from collections.abc import Iterator
+import json
+import signal
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -97,8 +100,51 @@ def test_not_accepted_is_exit_code_one_and_both_files_are_written(
     assert "org/one" in capsys.readouterr().out
 
 
-def test_what_a_task_says_is_never_markup() -> None:
-    text = "[bold]x[/] [link=file:///etc]"
+def interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("end", [interrupt, partial(signal.raise_signal, signal.SIGINT)])
+def test_an_interrupted_audit_reports_what_it_found(
+    tmp_path: Path,
+    tasks: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    end: Callable[[], None],
+) -> None:
+    for name in ("three", "two"):
+        (tasks / name).mkdir()
+        (tasks / name / "task.toml").write_text(f'[task]\nname = "org/{name}"\n')
+    started = AuditProgress.started
+
+    def interrupted(progress: AuditProgress, name: str) -> None:
+        started(progress, name)
+        if name == "org/three":
+            end()
+
+    monkeypatch.setattr(AuditProgress, "started", interrupted)
+    files = ("--json", f"{tmp_path}/r.json", "--html", f"{tmp_path}/r.html")
+    assert facet("validate", str(tasks), "--in-flight", "1", *files) == 130
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert {task["name"]: task["accepted"] for task in report["tasks"]} == {
+        "org/one": False,
+        "org/three": None,
+        "org/two": None,
+    }
+    assert "interrupted" in report["tasks"][2]["reason"]
+    assert "instruction.md is missing" in (tmp_path / "r.html").read_text()
+    captured = capsys.readouterr()
+    assert "org/two" in captured.out and "Traceback" not in captured.out + captured.err
+
+
+HOSTILE = "[bold]x[/] [link=file:///etc]"
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"), [(HOSTILE, HOSTILE), ("\x1b]0;owned\x07a\x9b2J\u202eb\tc", "]0;owneda2Jb c")]
+)
+def test_what_a_task_says_is_shown_and_never_obeyed(text: str, wanted: str) -> None:
     task = AuditedTask(
         name=text,
         path=text,
@@ -106,7 +152,8 @@ def test_what_a_task_says_is_never_markup() -> None:
         component=Component.VERIFIER,
         reason=text,
         gates=(GateResult(gate=Gate.NOOP, passed=False, runs=1, evidence=text),),
-        kill_rate=0.5,
+        controls=2,
+        killed=1,
     )
     console = Console(width=300, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
     with AuditProgress(console, 1) as progress:
@@ -115,4 +162,5 @@ def test_what_a_task_says_is_never_markup() -> None:
         progress.finished(task)
     print_report(AuditReport(directory=text, tasks=(task,), seconds=1), console)
     shown = console.export_text()
-    assert shown.count(text) >= 4 and "50%" in shown
+    assert shown.count(wanted) >= 4 and "50%" in shown
+    assert "\x1b" not in shown and "\x9b" not in shown

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from facet_dagster.comparison import name_of, settings_of, take_over
+from facet_dagster.comparison import left_out, name_of, settings_of, take_over
 from facet_dagster.construction import construct
+from facet_dagster.errors import InfrastructureError
 from facet_dagster.records.bundle import Status
+from facet_dagster.records.outcome import Component
 from facet_dagster.records.terms import ConstructionTerms, Scheme
 from facet_dagster.settings import Settings
 from facet_dagster.testing.memory_store import MemoryStore
@@ -57,6 +59,21 @@ async def test_a_reverse_verifier_is_repaired_by_its_own_prompt_and_the_solution
     assert ("solution", 1, "re-executed") in seen.steps()
 
 
+async def test_by_hand_the_solution_is_written_against_the_new_verifier(world) -> None:
+    script = w.good_script()
+    script["authoring.verifier_first"] = script.pop("authoring.verifier")
+    script["authoring.solution_last"] = script.pop("authoring.solution")
+    await walk(world.workshop(script, terms=REVERSE))
+    again = {
+        "authoring.verifier_first": [w.verifier(RIGHT, note="the new tests")],
+        "authoring.solution_last": [w.solution(RIGHT, note="# other")],
+    }
+    seen, selection = w.Seen(), frozenset({Component.SOLUTION, Component.VERIFIER, Component.VALIDATION})
+    await construct(w.SEED, [w.SKILL], world.workshop(again, terms=REVERSE, run_id="run-2"), seen, selection=selection)
+    assert [step[0] for step in seen.steps()] == ["verifier", "solution", "validation"]
+    assert "the new tests" in world.model.requests[-1].messages[0].content
+
+
 async def test_joint_asks_once_for_all_three(world) -> None:
     script = {name: w.good_script()[name] for name in ("environment.manifest", "environment.materials")}
     script["authoring.joint"] = [joint()]
@@ -90,6 +107,34 @@ async def test_another_scheme_takes_over_what_is_shared_and_nothing_else(world) 
 
 async def test_a_seed_without_an_environment_is_not_compared(world) -> None:
     assert take_over(world.store, MemoryStore(), [w.SEED], Scheme.JOINT) == []
+
+
+async def test_a_seed_that_is_not_compared_says_why(world) -> None:
+    stores = {Scheme.FORWARD: world.store, Scheme.REVERSE: MemoryStore(), Scheme.JOINT: MemoryStore()}
+    assert left_out(stores) == {"sort-a-list-ab12": "forward: not walked yet"}
+    script = w.good_script()
+    script["authoring.instruction"] = [InfrastructureError("the daemon is gone")]
+    await walk(world.workshop(script))
+    assert left_out(stores) == {"sort-a-list-ab12": "forward: pending"}
+    rejected = [{**w.INSTRUCTION, "text": "no"}] * 9
+    await walk(world.workshop({"authoring.instruction": rejected}, run_id="run-2"))
+    why = "reverse: no instruction of the forward first pass to start from"
+    assert left_out(stores) == {"sort-a-list-ab12": why}
+
+
+async def test_a_seed_is_compared_when_it_ended_under_every_scheme(world) -> None:
+    await walk(world.workshop(w.good_script()))
+    stores = {Scheme.FORWARD: world.store, Scheme.REVERSE: MemoryStore(), Scheme.JOINT: MemoryStore()}
+    assert set(left_out(stores).values()) == {"reverse: not walked yet"}
+    last = {"authoring.verifier_first": [w.verifier(RIGHT)], "authoring.solution_last": [w.solution(RIGHT)]}
+    for scheme, script, terms in (
+        (Scheme.REVERSE, last, REVERSE),
+        (Scheme.JOINT, {"authoring.joint": [joint()]}, JOINT),
+    ):
+        (seed,) = take_over(stores[Scheme.FORWARD], stores[scheme], [w.SEED], scheme)
+        world.store = stores[scheme]
+        await construct(seed, [w.SKILL], world.workshop(script, terms=terms), w.Seen())
+    assert left_out(stores) == {}
 
 
 @pytest.mark.parametrize("scheme", list(Scheme))

@@ -13,6 +13,7 @@ from facet_dagster.prompts.ask import Asker
 from facet_dagster.records.container import Limits
 from facet_dagster.records.outcome import Reason
 from facet_dagster.records.validation import Gate, ValidationReport
+from facet_dagster.repair.route import SHORTEST_QUOTE
 from facet_dagster.testing.scripted_model import ScriptedModel
 from facet_dagster.validation.candidate import Candidate
 from facet_dagster.validation.validate import validate
@@ -21,7 +22,7 @@ FAILED = ("test_r1_total", "failed", "AssertionError: total is 2\nassert 2 == 3"
 PASSED = ("test_r1_total", "passed", "")
 SCRIPT = {"script": "#!/bin/bash\necho 3 > /app/total\n", "workflow": "add"}
 EXPLAINED = {"explained": True, "requirement": "R1", "evidence": "write the total to /app/total", "advice": ""}
-UNEXPLAINED = {"explained": False, "requirement": "", "evidence": "== '3'", "advice": "Accept a line end."}
+UNEXPLAINED = {"explained": False, "requirement": "", "evidence": "read_text() == '3'", "advice": "Accept a line end."}
 
 
 @pytest.fixture
@@ -40,6 +41,7 @@ def run(candidate: Candidate, tools: dict[str, Any]) -> Callable[..., Any]:
             candidate.instruction,
             candidate.contract.requirements,
             Limits(),
+            SHORTEST_QUOTE,
         )
         report = await validate(
             replace(candidate),
@@ -71,7 +73,14 @@ async def test_a_refusal_that_a_requirement_explains(run: Callable[..., Any], to
     assert report.verdict is True and "as R1 demands" in report.gates[0].evidence
 
 
-@pytest.mark.parametrize("wrong", [{**EXPLAINED, "evidence": "made up"}, {**EXPLAINED, "requirement": "R9"}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {**EXPLAINED, "evidence": "this was made up"},
+        {**EXPLAINED, "evidence": "total"},
+        {**EXPLAINED, "requirement": "R9"},
+    ],
+)
 async def test_an_explanation_must_cite_what_was_shown(
     run: Callable[..., Any], tools: dict[str, Any], wrong: dict[str, Any]
 ) -> None:

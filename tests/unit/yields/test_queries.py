@@ -205,6 +205,14 @@ def test_built_environments_are_counted_once_per_seed(tmp_path: Path) -> None:
     assert frame.loc["first-pass valid", "percent_of_previous"] == 100.0
 
 
+def test_a_seed_that_newer_gates_sent_to_repair_was_not_valid_at_the_first_pass(tmp_path: Path) -> None:
+    store = ParquetStore(str(tmp_path))
+    fill(store)
+    store.put(outcome("s1", Status.ACCEPTED, rounds=1, later=2))
+    frame = run_query(str(tmp_path), "funnel").set_index("station")
+    assert (frame.loc["first-pass valid", "count"], frame.loc["accepted", "count"]) == (0, 2)
+
+
 def test_rounds(root: str) -> None:
     columns = ("rounds", "seeds", "accepted", "rejected", "pending", "accepted_by_then_percent")
     assert rows(run_query(root, "rounds"), *columns) == [(0, 1, 1, 0, 0, 33.3), (2, 2, 1, 1, 0, 66.7)]

@@ -38,6 +38,15 @@ def test_only_seeds_that_ended_under_every_scheme_count(stores: dict[Scheme, str
     assert table.loc["reverse", ["first_pass", "final_percent"]].tolist() == [1, 20.0]
 
 
+def test_a_first_pass_that_newer_gates_refused_is_none(tmp_path: Path) -> None:
+    roots = {scheme: str(tmp_path / scheme.value) for scheme in Scheme}
+    for scheme, root in roots.items():
+        store, name = ParquetStore(root), "s" if scheme is Scheme.FORWARD else f"s-{scheme.value}"
+        store.put(outcome(name, Status.ACCEPTED, first=True))
+        store.put(outcome(name, Status.ACCEPTED).model_copy(update={"sequence": 9}))
+    assert yields(endings(roots))["first_pass"].tolist() == [0, 0, 0]
+
+
 def test_the_sign_test_is_exact_and_over_the_differing_seeds(stores: dict[Scheme, str]) -> None:
     tests = sign_tests(endings(stores)).set_index(["scheme", "against", "measure"])
     row = tests.loc[("forward", "reverse", "accepted")]
