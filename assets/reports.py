@@ -56,7 +56,11 @@ def scheme_report(settings: dg.ResourceParam[Settings]) -> dg.MaterializeResult[
     stores = {scheme: settings_of(settings, scheme).store for scheme in Scheme}
     ended = schemes.endings(stores)
     missing = left_out({scheme: ParquetStore(root) for scheme, root in stores.items()})
-    sample = {"seeds": len(ended), "left_out": len(missing), "left_out_because": _shown(schemes.reasons(missing))}
+    sample: dict[str, Any] = {
+        "seeds": len(ended),
+        "left_out": len(missing),
+        "left_out_because": _shown(schemes.reasons(missing)),
+    }
     if ended.empty:
         return dg.MaterializeResult(metadata={**sample, "next": "facet schemes"})
     yields = schemes.yields(ended)

@@ -40,6 +40,7 @@ class Reason(StrEnum):
     ALTERNATIVE_REFUSED = "alternative_refused"  # an independent solution fails and no requirement says why
     TAMPERED = "tampered"  # a cheat got the reward, or kept the tests from a verdict
     CONTRACT_BROKEN = "contract_broken"  # requirements, clauses and tests do not match
+    HIDDEN_NAME = "hidden_name"  # tests demand a name that neither instruction nor environment tells
     REQUIREMENT_LOST = "requirement_lost"
     IDENTICAL_PATCH = "identical_patch"
     TEST_WEAKENED = "test_weakened"

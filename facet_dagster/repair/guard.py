@@ -57,6 +57,9 @@ def _effective(body: Record) -> list[str]:
 
 
 def _contradiction_cited(diagnosis: Diagnosis) -> bool:
-    """Whether somebody judged that the test itself is wrong, and quoted what shows it."""
-    judged = diagnosis.decided_by in {"model", "person"}
+    """Whether somebody judged that the test itself is wrong, and quoted what shows it.
+
+    A gate that found a name in the tests which nobody was told has cited it, with its line.
+    """
+    judged = diagnosis.decided_by in {"model", "person"} or diagnosis.reason is Reason.HIDDEN_NAME
     return judged and diagnosis.component is Component.VERIFIER and bool(diagnosis.evidence.strip())

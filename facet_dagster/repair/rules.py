@@ -105,7 +105,7 @@ RULES: tuple[Rule, ...] = (
         "a requirement is not stated in the instruction's words, or has no test, or a test names none; "
         "or a test demands a name that nobody tells",
         "named",
-        lambda case: case.reason is Reason.CONTRACT_BROKEN,
+        lambda case: case.reason in {Reason.CONTRACT_BROKEN, Reason.HIDDEN_NAME},
     ),
     Rule(
         "repeated runs disagree although the solution printed the same each time",

@@ -17,15 +17,15 @@ async def contract(exam: Examination) -> GateResult | SkippedGate:
     hidden = [_hidden(name) for name in exam.hidden]
     if promised is None:
         if hidden:
-            return failed(Gate.CONTRACT, 0, "\n".join(hidden), Reason.CONTRACT_BROKEN, Component.VERIFIER)
+            return failed(Gate.CONTRACT, 0, "\n".join(hidden), Reason.HIDDEN_NAME, Component.VERIFIER)
         return SkippedGate(gate=Gate.CONTRACT, why="the task has no requirements with ids")
     exam.contract = contract_table(promised)
     unstated = _unstated(exam.contract, exam.candidate.instruction)
     untested = _untested(promised, exam.contract)
     if unstated or untested or hidden:
         component = Component.INSTRUCTION if unstated else Component.VERIFIER
-        evidence = "\n".join([*unstated, *untested, *hidden])
-        return failed(Gate.CONTRACT, 0, evidence, Reason.CONTRACT_BROKEN, component)
+        reason = Reason.CONTRACT_BROKEN if unstated or untested else Reason.HIDDEN_NAME
+        return failed(Gate.CONTRACT, 0, "\n".join([*unstated, *untested, *hidden]), reason, component)
     tests = len(promised.tests)
     return passed(Gate.CONTRACT, 0, f"{len(exam.contract)} requirements, each stated and tested; {tests} tests")
 

@@ -79,6 +79,14 @@ def test_fewer_checks_need_a_cited_contradiction(bodies: dict[Component, Record]
     assert refuse(before, patch, diagnosis(Component.VERIFIER, "person")) is None
 
 
+def test_a_gate_that_cites_a_hidden_name_allows_its_check_to_go(bodies: dict[Component, Record]) -> None:
+    before = bodies[Component.VERIFIER]
+    assert isinstance(before, Verifier)
+    patch = patched(before, '    assert rows[0] == "line,reason"\n', "")
+    found = diagnosis(Component.VERIFIER, "table").model_copy(update={"reason": Reason.HIDDEN_NAME})
+    assert refuse(before, patch, found) is None
+
+
 def test_as_many_checks_in_other_words_may_be_tried(bodies: dict[Component, Record]) -> None:
     before = bodies[Component.VERIFIER]
     assert isinstance(before, Verifier)

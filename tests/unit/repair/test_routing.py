@@ -77,6 +77,7 @@ def finding(evidence: str, component: str = "verifier") -> dict[str, str]:
         (gated(Gate.CONTROLS, Reason.CONTROL_SURVIVED, Component.VERIFIER), Component.VERIFIER),
         (gated(Gate.TAMPERING, Reason.TAMPERED, Component.VERIFIER), Component.VERIFIER),
         (gated(Gate.CONTRACT, Reason.CONTRACT_BROKEN, Component.VERIFIER), Component.VERIFIER),
+        (gated(Gate.CONTRACT, Reason.HIDDEN_NAME, Component.VERIFIER), Component.VERIFIER),
         (gated(Gate.CONTRACT, Reason.CONTRACT_BROKEN, Component.INSTRUCTION), Component.INSTRUCTION),
         (noop(), Component.VERIFIER),
         (noop(Reason.NOTHING_EXECUTED), Component.VERIFIER),

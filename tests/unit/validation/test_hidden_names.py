@@ -122,7 +122,7 @@ async def test_a_hidden_name_is_the_fault_of_the_tests(validated: Validated) -> 
     report, asked = await validated(lines("", ""), lines("Grand_Total\n"))
     gate = report.gates[-1]
     assert (gate.gate, gate.passed) == (Gate.CONTRACT, False)
-    assert (gate.reason, gate.component) == (Reason.CONTRACT_BROKEN, Component.VERIFIER)
+    assert (gate.reason, gate.component) == (Reason.HIDDEN_NAME, Component.VERIFIER)
     assert "tests/test_outputs.py:7: 'grand_total' is demanded" in gate.evidence
     assert "ops-west" not in gate.evidence  # no output holds it
     assert len(asked) == 2  # one look each before and after the first run of the solution
