@@ -174,7 +174,7 @@ async def judged(
 async def test_a_good_task_passes_every_gate_within_its_starts(task: Candidate, sandbox: Counting) -> None:
     report = await judged(task, sandbox, repeats=2)
     assert report.verdict is True, report.gates[-1].evidence
-    assert [gate.gate for gate in report.gates] == list(CHECKS)
+    assert [gate.gate for gate in report.gates] == [gate for gate in CHECKS if gate is not Gate.ALTERNATIVE]
     assert report.kill_rate == 1.0 and len(report.controls) == 8
     assert len({control.path for control in report.controls}) == 8
     assert sandbox.starts <= 25
