@@ -8,7 +8,8 @@ import dagster as dg
 import pandas as pd
 
 from assets.markdown import table
-from facet_dagster.comparison import settings_of
+from facet_dagster.adapters.parquet_store import ParquetStore
+from facet_dagster.comparison import left_out, settings_of
 from facet_dagster.records.terms import Scheme
 from facet_dagster.settings import Settings
 from facet_dagster.yields import schemes
@@ -54,13 +55,19 @@ def scheme_report(settings: dg.ResourceParam[Settings]) -> dg.MaterializeResult[
     """What `facet schemes` has brought about so far."""
     stores = {scheme: settings_of(settings, scheme).store for scheme in Scheme}
     ended = schemes.endings(stores)
+    missing = left_out({scheme: ParquetStore(root) for scheme, root in stores.items()})
+    sample: dict[str, Any] = {
+        "seeds": len(ended),
+        "left_out": len(missing),
+        "left_out_because": _shown(schemes.reasons(missing)),
+    }
     if ended.empty:
-        return dg.MaterializeResult(metadata={"seeds": 0, "next": "facet schemes"})
+        return dg.MaterializeResult(metadata={**sample, "next": "facet schemes"})
     yields = schemes.yields(ended)
     picture = b64encode(schemes.scheme_png(yields)).decode()
     return dg.MaterializeResult(
         metadata={
-            "seeds": len(ended),
+            **sample,
             "picture": dg.MetadataValue.md(f"![yields](data:image/png;base64,{picture})"),
             "yields": _shown(yields),
             "sign_tests": _shown(schemes.sign_tests(ended)),

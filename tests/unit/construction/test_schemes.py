@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from facet_dagster.comparison import name_of, settings_of, take_over
+from facet_dagster.comparison import left_out, name_of, settings_of, take_over
 from facet_dagster.construction import construct
+from facet_dagster.errors import InfrastructureError
 from facet_dagster.records.bundle import Status
 from facet_dagster.records.outcome import Component
 from facet_dagster.records.terms import ConstructionTerms, Scheme
@@ -106,6 +107,34 @@ async def test_another_scheme_takes_over_what_is_shared_and_nothing_else(world) 
 
 async def test_a_seed_without_an_environment_is_not_compared(world) -> None:
     assert take_over(world.store, MemoryStore(), [w.SEED], Scheme.JOINT) == []
+
+
+async def test_a_seed_that_is_not_compared_says_why(world) -> None:
+    stores = {Scheme.FORWARD: world.store, Scheme.REVERSE: MemoryStore(), Scheme.JOINT: MemoryStore()}
+    assert left_out(stores) == {"sort-a-list-ab12": "forward: not walked yet"}
+    script = w.good_script()
+    script["authoring.instruction"] = [InfrastructureError("the daemon is gone")]
+    await walk(world.workshop(script))
+    assert left_out(stores) == {"sort-a-list-ab12": "forward: pending"}
+    rejected = [{**w.INSTRUCTION, "text": "no"}] * 9
+    await walk(world.workshop({"authoring.instruction": rejected}, run_id="run-2"))
+    why = "reverse: no instruction of the forward first pass to start from"
+    assert left_out(stores) == {"sort-a-list-ab12": why}
+
+
+async def test_a_seed_is_compared_when_it_ended_under_every_scheme(world) -> None:
+    await walk(world.workshop(w.good_script()))
+    stores = {Scheme.FORWARD: world.store, Scheme.REVERSE: MemoryStore(), Scheme.JOINT: MemoryStore()}
+    assert set(left_out(stores).values()) == {"reverse: not walked yet"}
+    last = {"authoring.verifier_first": [w.verifier(RIGHT)], "authoring.solution_last": [w.solution(RIGHT)]}
+    for scheme, script, terms in (
+        (Scheme.REVERSE, last, REVERSE),
+        (Scheme.JOINT, {"authoring.joint": [joint()]}, JOINT),
+    ):
+        (seed,) = take_over(stores[Scheme.FORWARD], stores[scheme], [w.SEED], scheme)
+        world.store = stores[scheme]
+        await construct(seed, [w.SKILL], world.workshop(script, terms=terms), w.Seen())
+    assert left_out(stores) == {}
 
 
 @pytest.mark.parametrize("scheme", list(Scheme))
