@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from facet_dagster.errors import InfrastructureError
 from facet_dagster.ports import Container, Sandbox
 from facet_dagster.records.container import Command, CommandResult, ContainerSpec, FileEntry, Limits
 from facet_dagster.records.environment import wait_for_services
@@ -82,6 +83,7 @@ async def grade_in(
     if prepared.ok and planted:
         await container.put([FileEntry.of(f"{LOGS}/{name}", data) for name, data in PLANTED.items()], owner="root")
     if not prepared.ok:
+        await _still_there(container)
         return _without_reward(prepared, "the tests could not be put into the container")
     # A folder that is gone must not keep the tests from saying so.
     script = f"cd {shlex.quote(workdir)} 2>/dev/null; exec {TEST_SCRIPT}"
@@ -92,6 +94,13 @@ async def grade_in(
     if run.limit is not None:
         return _without_reward(run, f"the grading was cut short: {run.limit}")
     return _report(run, await _left(container, tests, planted=planted))
+
+
+async def _still_there(container: Container) -> None:
+    """Raise InfrastructureError where nothing runs in the container any more: it was taken away, not cheated."""
+    alive = await container.run(Command(script="true", user="root", workdir="/"))
+    if not alive.ok:
+        raise InfrastructureError("the container of a grading run is gone")
 
 
 async def _place(container: Container, tests: Sequence[FileEntry]) -> CommandResult:

@@ -11,6 +11,7 @@ from facet_dagster.records.container import Command, CommandResult, FileEntry, L
 from facet_dagster.records.environment import wait_for_services
 from facet_dagster.records.validation import GradeReport
 from facet_dagster.testing.sandbox import FakeContainer, FakeSandbox
+from facet_dagster.validation.candidate import Candidate
 from facet_dagster.validation.grade import grade
 from facet_dagster.validation.kit import contents_of_tests
 
@@ -187,3 +188,27 @@ async def test_tests_are_read_only_and_start_in_the_tasks_folder() -> None:
     assert container.modes["/tests/test.sh"] == 0o555
     assert container.commands[-1].script == "cd '/a b' 2>/dev/null; exec /tests/test.sh"
     assert container.commands[-1].env["PYTEST_ADDOPTS"] == "--junitxml=/logs/verifier/facet-junit.xml"
+
+
+@pytest.mark.parametrize("alive", [True, False])
+async def test_a_container_that_is_gone_is_trouble_and_not_the_tests_fault(
+    candidate: Candidate, tools: dict[str, Any], alive: bool
+) -> None:
+    def answer(container: FakeContainer, command: Command) -> CommandResult:
+        broken = "rm -rf /tests" in command.script or not alive
+        return tools["result"](exit_code=1 if broken else 0)
+
+    sandbox = FakeSandbox(answer, {candidate.image: {}})
+    call = grade(
+        candidate.image,
+        "s1",
+        candidate.tests,
+        sandbox=sandbox,
+        limits=candidate.limits,
+        timeout_s=candidate.grade_timeout_s,
+    )
+    if alive:
+        assert (await call).trouble == "the tests could not be put into the container"
+    else:
+        with pytest.raises(InfrastructureError):
+            await call
