@@ -15,6 +15,7 @@ NETWORK = frozenset(
 )
 NETWORK_MODULES = frozenset({"urllib.request", "http.client", "http.server"})
 SKIPS = frozenset({"skip", "skipif", "xfail", "importorskip"})
+PYTEST = frozenset({"pytest", "pytest.mark", "mark"})
 # Calls that look at the container; at module level they would run while tests are collected.
 READS = frozenset(
     {"open", "read_text", "read_bytes", "run", "run_as_agent", "check_output", "connect", "listdir", "iterdir", "glob"}
@@ -80,8 +81,7 @@ def _import_problems(tree: ast.Module) -> Iterator[str]:
 
 def _body_problems(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
-        name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else None
-        if name in SKIPS:
+        for name in _skips(node):
             yield f"line {getattr(node, 'lineno', '?')}: {name} is not allowed; a test passes or fails"
     asserted_by = asserting(tree)
     for test in tests(tree):
@@ -113,3 +113,12 @@ def _is_fixture(function: Function) -> bool:
         (isinstance(d, ast.Attribute) and d.attr == "fixture") or (isinstance(d, ast.Name) and d.id == "fixture")
         for d in decorators
     )
+
+
+def _skips(node: ast.AST) -> list[str]:
+    """What of pytest's is used or imported here to pass a test by; a variable may have such a name."""
+    if isinstance(node, ast.Attribute):
+        return [node.attr] if node.attr in SKIPS and ast.unparse(node.value) in PYTEST else []
+    if isinstance(node, ast.ImportFrom) and node.module == "pytest":
+        return [alias.name for alias in node.names if alias.name in SKIPS]
+    return []

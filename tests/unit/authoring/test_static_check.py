@@ -63,6 +63,7 @@ def test_a_sound_file_has_no_problems() -> None:
         ("import urllib.request as u", "import of urllib.request"),
         ("from . import x", "relative imports"),
         ("def helper():\n    pytest.skip('no')", "skip is not allowed"),
+        ("from pytest import skip", "skip is not allowed"),
         ("@pytest.mark.xfail\ndef test_r1_maybe():\n    assert 1", "xfail is not allowed"),
         ("@pytest.fixture\ndef merged():\n    return load()", "fixture merged asserts"),
         ("DATA = open('/app/merged.csv').read()", "open() runs at import"),
@@ -77,6 +78,10 @@ def test_a_sound_file_has_no_problems() -> None:
 def test_each_fault_is_named_and_nothing_else(added: str, problem: str) -> None:
     problems = file_problems(f"{GOOD}\n\n{added}\n", IDS)
     assert len(problems) == 1 and problem in problems[0]
+
+
+def test_a_variable_may_be_called_skip() -> None:
+    assert file_problems(f"{GOOD}\n\ndef lines(skip):\n    return load()[skip:]\n", IDS) == []
 
 
 def test_requirements_without_a_test_and_files_without_tests() -> None:
