@@ -87,11 +87,11 @@ class Examination:
             image=image or task.image, seed=task.name, purpose=purpose, network=False, limits=task.limits
         )
 
-    async def grade(self, image: str, *, planted: bool = False, one_is_enough: bool = False) -> GradeReport:
+    async def grade(self, image: str, *, planted: bool = False) -> GradeReport:
         """One grading run of the task's tests, in a fresh container; `planted` puts a reward there first."""
         async with self.sandbox.open(self.spec("grade", image)) as container:
             await self.wait_until_served(container, image)
-            return await self.grade_in(container, planted=planted, one_is_enough=one_is_enough)
+            return await self.grade_in(container, planted=planted)
 
     async def wait_until_served(self, container: Container, image: str | None = None) -> None:
         """Wait for the services of a container on e0, or on `image`, which something ran in before.

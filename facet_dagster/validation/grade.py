@@ -49,7 +49,6 @@ async def grade(
     timeout_s: float,
     workdir: str = "/",
     planted: bool = False,
-    one_is_enough: bool = False,
 ) -> GradeReport:
     """Grade the file system of an image, without network, out of reach of whatever ran in it before.
 
@@ -60,9 +59,7 @@ async def grade(
     spec = ContainerSpec(image=image, seed=name, purpose="grade", network=False, limits=limits)
     async with sandbox.open(spec) as container:
         await container.run(wait_for_services())
-        return await grade_in(
-            container, tests, timeout_s=timeout_s, workdir=workdir, planted=planted, one_is_enough=one_is_enough
-        )
+        return await grade_in(container, tests, timeout_s=timeout_s, workdir=workdir, planted=planted)
 
 
 async def grade_in(

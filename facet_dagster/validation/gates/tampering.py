@@ -42,8 +42,9 @@ async def _cheat(exam: Examination, cheats: Cheats) -> TamperingResult:
         frozen = await container.freeze()
     planted = cheats.name == PLANTING
     try:
-        report = await exam.grade(frozen, planted=planted, one_is_enough=True)
-        if report.reward is None:  # once more, with all tests: the first that failed may have been an error
+        # All tests: one that fails early must not keep a later one from running what the cheat left.
+        report = await exam.grade(frozen, planted=planted)
+        if report.reward is None:  # once more: it may have been the host
             report = await exam.grade(frozen, planted=planted)
     finally:
         await exam.sandbox.discard(frozen)
