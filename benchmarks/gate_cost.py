@@ -13,38 +13,19 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from facet_dagster.adapters.wiring import open_workshop
 from facet_dagster.makers import Bench
-from facet_dagster.ports import Container, Sandbox
-from facet_dagster.records.container import ContainerSpec, FileEntry
+from facet_dagster.ports import Sandbox
+from facet_dagster.records.container import FileEntry
 from facet_dagster.settings import load
 from facet_dagster.tasks import accepted_benches
 from facet_dagster.validation.candidate import Candidate
+from facet_dagster.validation.counting import CountingSandbox
 from facet_dagster.validation.grade import grade
-
-
-class Counting:
-    """A sandbox that counts the containers it starts."""
-
-    def __init__(self, inner: Sandbox) -> None:
-        self._inner = inner
-        self.starts = 0
-
-    @asynccontextmanager
-    async def open(self, spec: ContainerSpec) -> AsyncIterator[Container]:
-        self.starts += 1
-        async with self._inner.open(spec) as container:
-            yield container
-
-    async def discard(self, image: str) -> None:
-        await self._inner.discard(image)
-
-    async def sweep(self) -> int:
-        return await self._inner.sweep()
 
 
 def main(repeats: int) -> None:
@@ -59,13 +40,13 @@ def main(repeats: int) -> None:
 
 async def _measure(bench: Bench, repeats: int) -> float:
     await bench.ensure_image()
-    candidate, sandbox = bench.candidate(), Counting(bench.workshop.sandbox)
+    candidate, sandbox = bench.candidate(), CountingSandbox(bench.workshop.sandbox)
     ours, by_hand = [], []
     for _ in range(repeats):
         ours.append(await _timed(_check(candidate, sandbox)))
         by_hand.append(_by_hand(candidate))
     sandbox.starts, began = 0, time.monotonic()
-    report = await Bench.validate(_counted(bench, sandbox))
+    report = await _counted(bench, sandbox).validate()
     seconds = time.monotonic() - began
     ratio = statistics.median(ours) / statistics.median(by_hand)
     print(
@@ -75,11 +56,8 @@ async def _measure(bench: Bench, repeats: int) -> float:
     return ratio
 
 
-def _counted(bench: Bench, sandbox: Counting) -> Bench:
-    import dataclasses
-
-    workshop = dataclasses.replace(bench.workshop, sandbox=sandbox)
-    return dataclasses.replace(bench, workshop=workshop)
+def _counted(bench: Bench, sandbox: CountingSandbox) -> Bench:
+    return replace(bench, workshop=replace(bench.workshop, sandbox=sandbox))
 
 
 async def _check(candidate: Candidate, sandbox: Sandbox) -> None:
@@ -94,9 +72,9 @@ async def _check(candidate: Candidate, sandbox: Sandbox) -> None:
     assert report.reward == 0.0, report.trouble
 
 
-async def _timed(work: object) -> float:
+async def _timed(work: Awaitable[None]) -> float:
     began = time.monotonic()
-    await work  # type: ignore[misc]
+    await work
     return time.monotonic() - began
 
 

@@ -13,17 +13,15 @@ from facet_dagster.authoring.instruction import write_instruction
 from facet_dagster.authoring.joint import JointDraft, write_jointly
 from facet_dagster.authoring.solution import Script, execute, write_script
 from facet_dagster.authoring.verifier import with_e0_copies, write_verifier
-from facet_dagster.authoring.verifier_first import write_verifier_first
 from facet_dagster.environment.dockerfile import build_context
 from facet_dagster.environment.observe import difference, observe
 from facet_dagster.environment.prepare import prepare
 from facet_dagster.environment.probe import probes_of
 from facet_dagster.environment.rebuild import rebuild
 from facet_dagster.errors import InfrastructureError, SettingsError
-from facet_dagster.records.authoring import Instruction, Solution, Verifier
+from facet_dagster.records.authoring import Instruction, Solution, Verifier, solve_file
 from facet_dagster.records.base import Record, digest_of
 from facet_dagster.records.bundle import Task
-from facet_dagster.records.container import FileEntry
 from facet_dagster.records.environment import Environment
 from facet_dagster.records.outcome import Component, Rejected
 from facet_dagster.records.scenario import Scenario
@@ -31,11 +29,9 @@ from facet_dagster.records.seed import ScenarioSeed
 from facet_dagster.records.skill import Skill
 from facet_dagster.records.terms import Scheme
 from facet_dagster.records.validation import Feedback, ValidationReport
-from facet_dagster.repair.route import SHORTEST_QUOTE
 from facet_dagster.scenario.reconstruct import reconstruct
 from facet_dagster.validation.candidate import Candidate, Contract
 from facet_dagster.validation.kit import contents_of_tests
-from facet_dagster.validation.solving import SOLVE
 from facet_dagster.validation.validate import validate
 from facet_dagster.workshop import Workshop
 
@@ -161,7 +157,6 @@ class Bench:
             self.instruction.text,
             self.scenario.requirements,
             self.workshop.construction.limits,
-            SHORTEST_QUOTE,
         )
 
     def candidate(self) -> Candidate:
@@ -174,7 +169,7 @@ class Bench:
             dockerfile=environment.dockerfile,
             context=build_context(environment.materials),
             instruction=self.instruction.text,
-            solution=(FileEntry(path=SOLVE, content=self.solution.script, mode=0o755),),
+            solution=(solve_file(self.solution.script),),
             tests=contents_of_tests(verifier),
             limits=terms.limits,
             solve_timeout_s=terms.solve_timeout_s,
@@ -324,24 +319,12 @@ class Bench:
         if drafted is not None:
             return drafted if isinstance(drafted, Rejected) else await self._with_copies(drafted.test_file)
         await self.ensure_image()
-        if self.scheme is Scheme.REVERSE:
-            return await write_verifier_first(
-                self.seed.seed_id,
-                self.scenario,
-                self.environment,
-                self.instruction,
-                asker=self.workshop.asker,
-                sandbox=self.workshop.sandbox,
-                limits=self.workshop.construction.limits,
-                round=round,
-                feedback=feedback,
-            )
         return await write_verifier(
             self.seed.seed_id,
             self.scenario,
             self.environment,
             self.instruction,
-            self.solution,
+            None if self.scheme is Scheme.REVERSE else self.solution,
             asker=self.workshop.asker,
             sandbox=self.workshop.sandbox,
             limits=self.workshop.construction.limits,

@@ -9,7 +9,6 @@ import contextlib
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -18,18 +17,20 @@ from facet_dagster.audit.folder import printable
 from facet_dagster.audit.load import Found, Loaded
 from facet_dagster.environment.observe import difference, observe
 from facet_dagster.errors import FacetError, InfrastructureError
-from facet_dagster.ports import Container, ImageBuilder, Sandbox
+from facet_dagster.ports import ImageBuilder, Sandbox
 from facet_dagster.records.audit import AuditedTask, AuditReport
 from facet_dagster.records.base import Record, digest_of
-from facet_dagster.records.container import BuildFault, BuildResult, ContainerSpec
+from facet_dagster.records.container import BuildFault, BuildResult
 from facet_dagster.records.outcome import Component, Reason
 from facet_dagster.records.validation import ControlResult, Gate, GateResult, SkippedGate, ValidationReport
 from facet_dagster.validation.candidate import Candidate
+from facet_dagster.validation.counting import CountingSandbox
 from facet_dagster.validation.validate import CHECKS, validate
 
 EVIDENCE = 3_000
 REASON = 300
-GATES = tuple(gate for gate in CHECKS if gate is not Gate.ALTERNATIVE)  # an audit has no model
+READ = (Gate.STATIC,)  # what needs no image
+RUN = tuple(gate for gate in CHECKS if gate not in {*READ, Gate.ALTERNATIVE})  # an audit has no model
 TROUBLE = (FacetError, OSError, ValueError)
 # What a build step says when the host's network, not the Dockerfile, is to blame; the log's end is looked at.
 _NO_NETWORK = re.compile(
@@ -105,24 +106,6 @@ def _interrupted(name: str, path: str) -> AuditedTask:
     return AuditedTask(name=name, path=path, accepted=None, component=None, reason=reason, gates=())
 
 
-class _Counting:
-    """A Sandbox that counts the containers it starts."""
-
-    def __init__(self, sandbox: Sandbox) -> None:
-        self._sandbox = sandbox
-        self.starts = 0
-
-    def open(self, spec: ContainerSpec) -> AbstractAsyncContextManager[Container]:
-        self.starts += 1
-        return self._sandbox.open(spec)
-
-    async def discard(self, image: str) -> None:
-        await self._sandbox.discard(image)
-
-    async def sweep(self) -> int:
-        return await self._sandbox.sweep()
-
-
 class _Audit:
     """One task on its way through the gates. What it holds in memory goes with it."""
 
@@ -131,7 +114,7 @@ class _Audit:
         self._bench = bench
         self._terms = terms
         self._watcher = watcher
-        self._sandbox = _Counting(bench.sandbox)
+        self._sandbox = CountingSandbox(bench.sandbox)
         self._gates: list[GateResult] = []
         self._report: ValidationReport | None = None
         self._began = time.monotonic()
@@ -169,16 +152,14 @@ class _Audit:
     async def _examine(self, task: Loaded, candidate: Candidate) -> None:
         """G0 needs no image, and a task that fails it is not built; then the build, then everything else."""
         bundle = _bundle(candidate)
-        before = tuple(gate for gate in GATES if gate is Gate.STATIC)
-        if before and not await self._validate(candidate, bundle, before):
+        if not await self._validate(candidate, bundle, READ):
             return
         built = await build_image(task, candidate, builder=self._bench.builder, stand_ins=self._bench.stand_ins)
         if not built.ok:
             self._add(_not_built(built))
             return
         try:
-            after = tuple(gate for gate in GATES if gate is not Gate.STATIC)
-            await self._validate(_in_image(candidate, built, task), bundle, after)
+            await self._validate(_in_image(candidate, built, task), bundle, RUN)
         finally:
             with contextlib.suppress(InfrastructureError):  # what cannot be removed now is swept later
                 await self._bench.builder.remove(built.image)

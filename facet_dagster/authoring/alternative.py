@@ -10,6 +10,7 @@ from facet_dagster.authoring.solution import MAX_CHARACTERS, Script, script_prob
 from facet_dagster.ports import Sandbox
 from facet_dagster.prompts.ask import Asker, Question
 from facet_dagster.prompts.views import show_requirements
+from facet_dagster.quoting import SHORTEST, squeezed, stands_in
 from facet_dagster.records.call import CallId, Role
 from facet_dagster.records.container import ContainerSpec, Limits
 from facet_dagster.records.environment import wait_for_services
@@ -30,7 +31,6 @@ class SecondEngineer:
     instruction: str
     requirements: tuple[Requirement, ...]
     limits: Limits
-    shortest_quote: int  # characters of evidence; fewer would be found by chance
 
     async def solve(self) -> str | Rejected:
         """Another solution's script; its author may look into a container in state e0."""
@@ -68,9 +68,7 @@ class SecondEngineer:
                 call=self._call("repair.explain"),
                 component=Component.VALIDATION,
                 role=Role.JUDGE,
-                check=lambda found: explanation_problems(
-                    found, self.requirements, self.instruction, tests, self.shortest_quote
-                ),
+                check=lambda found: explanation_problems(found, self.requirements, self.instruction, tests),
                 temperature=0.0,
             )
         )
@@ -80,15 +78,14 @@ class SecondEngineer:
 
 
 def explanation_problems(
-    found: Explanation, requirements: tuple[Requirement, ...], instruction: str, tests: str, shortest_quote: int
+    found: Explanation, requirements: tuple[Requirement, ...], instruction: str, tests: str
 ) -> list[str]:
     """What makes an explanation unusable: evidence that was not shown, or no requirement where one is claimed."""
     problems = []
-    quote = " ".join(found.evidence.split())
     source = instruction if found.explained else f"{tests}\n{instruction}"
-    if len(quote) < shortest_quote:
-        problems.append(f"evidence: quote at least {shortest_quote} characters")
-    elif quote not in " ".join(source.split()):
+    if len(squeezed(found.evidence)) < SHORTEST:
+        problems.append(f"evidence: quote at least {SHORTEST} characters")
+    elif not stands_in(found.evidence, source):
         problems.append("evidence: copy one passage of the instruction (or of the tests) word for word")
     if found.explained and found.requirement not in {r.id for r in requirements}:
         problems.append(f"requirement: {found.requirement or 'none'} is not one of the ids")

@@ -6,6 +6,7 @@ from facet_dagster.authoring.look import look_into
 from facet_dagster.ports import Sandbox
 from facet_dagster.prompts.ask import Asker, Question
 from facet_dagster.prompts.views import show_feedback, show_scenario, show_state
+from facet_dagster.quoting import stands_in
 from facet_dagster.records.authoring import Instruction
 from facet_dagster.records.call import CallId
 from facet_dagster.records.container import ContainerSpec, Limits
@@ -69,17 +70,11 @@ def instruction_problems(instruction: Instruction, requirement_ids: tuple[str, .
     unknown = sorted(instruction.clauses.keys() - set(requirement_ids))
     problems += [f"clauses: {name} is missing" for name in missing]
     problems += [f"clauses: {name} is not a requirement" for name in unknown]
-    text = _normalised(instruction.text)
     for name, clause in instruction.clauses.items():
-        quote = _normalised(clause)
-        if not quote or quote not in text:
+        if not clause.strip() or not stands_in(clause, instruction.text):
             problems.append(
                 f"clauses: the words given for {name} do not stand in the text; quote one passage literally"
             )
     if CITED_ID.search(instruction.text):
         problems.append("the text cites requirement ids, which its reader does not know")
     return problems
-
-
-def _normalised(text: str) -> str:
-    return " ".join(text.split())

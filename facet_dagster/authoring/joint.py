@@ -2,7 +2,7 @@
 
 from facet_dagster.authoring.instruction import AIM_WORDS, MAX_WORDS, instruction_problems
 from facet_dagster.authoring.look import look_into
-from facet_dagster.authoring.originals import at_tests, copy_originals, describe
+from facet_dagster.authoring.originals import copy_originals, describe
 from facet_dagster.authoring.solution import MAX_CHARACTERS as SCRIPT_CHARACTERS
 from facet_dagster.authoring.solution import Script, script_problems
 from facet_dagster.authoring.verifier import MAX_CHARACTERS as TEST_CHARACTERS
@@ -10,7 +10,7 @@ from facet_dagster.authoring.verifier import test_problems
 from facet_dagster.ports import Sandbox
 from facet_dagster.prompts.ask import Asker, Question
 from facet_dagster.prompts.views import show_scenario, show_state
-from facet_dagster.records.authoring import Instruction, StateDiff
+from facet_dagster.records.authoring import Instruction, StateDiff, at_tests
 from facet_dagster.records.base import Record
 from facet_dagster.records.call import CallId
 from facet_dagster.records.container import ContainerSpec, Limits

@@ -4,7 +4,7 @@ Not only of what the task edits: an input that the agent altered must not decide
 """
 
 from facet_dagster.ports import Container
-from facet_dagster.records.authoring import E0_COPIES, StateDiff
+from facet_dagster.records.authoring import StateDiff
 from facet_dagster.records.container import WORKDIR, FileEntry
 from facet_dagster.records.environment import ObservedFile, ObservedState
 
@@ -29,11 +29,6 @@ async def copy_originals(container: Container, e0: ObservedState, diff: StateDif
             copies.append(FileEntry.of(file.path, data))
             room -= len(data)
     return tuple(sorted(copies, key=lambda entry: entry.path))
-
-
-def at_tests(copies: tuple[FileEntry, ...]) -> list[FileEntry]:
-    """The copies where the verifier finds them: /app/a.csv at /tests/e0/app/a.csv."""
-    return [copy.model_copy(update={"path": f"{E0_COPIES}{copy.path}"}) for copy in copies]
 
 
 def describe(copies: tuple[FileEntry, ...], e0: ObservedState) -> str:

@@ -7,10 +7,18 @@ from facet_dagster.authoring.look import look_into
 from facet_dagster.ports import Container, Sandbox
 from facet_dagster.prompts.ask import Asker, Question
 from facet_dagster.prompts.views import show_feedback, show_scenario, show_state
-from facet_dagster.records.authoring import Execution, Instruction, Solution, StateDiff
+from facet_dagster.records.authoring import (
+    Execution,
+    Instruction,
+    Solution,
+    StateDiff,
+    forget_solution,
+    solve,
+    solve_file,
+)
 from facet_dagster.records.base import Record
 from facet_dagster.records.call import CallId
-from facet_dagster.records.container import Command, CommandResult, ContainerSpec, FileEntry, Limits
+from facet_dagster.records.container import CommandResult, ContainerSpec, Limits
 from facet_dagster.records.environment import Environment, ObservedState, wait_for_services
 from facet_dagster.records.outcome import Component, Rejected
 from facet_dagster.records.scenario import Scenario
@@ -19,7 +27,6 @@ from facet_dagster.records.validation import Feedback
 # The graders' own folders; `/app/tests`, `$ROOT/tests` and `../tests` are the task's.
 GRADERS_PLACES = re.compile(r"(?<![\w.}/-])(?:/tests|/logs/verifier)(?![\w-])")
 MAX_CHARACTERS = 14_000  # of a script
-SCRIPT_PATH = "/solution/solve.sh"
 OUTPUT = 20_000  # characters of output that the record keeps, from the end
 
 
@@ -48,12 +55,13 @@ async def write_script(
     `tests` is the test file where it was written first (reverse scheme).
     Raises ModelError, BudgetSpent, InfrastructureError.
     """
+    name = "solution" if tests is None else "solution_last"
     spec = ContainerSpec(image=environment.image, seed=seed_id, purpose="look-solution", limits=limits)
     async with sandbox.open(spec) as container:
         await container.run(wait_for_services())
         return await asker.ask(
             Question(
-                prompt="authoring/solution" if tests is None else "authoring/solution_last",
+                prompt=f"authoring/{name}",
                 variables={
                     "instruction": instruction.text,
                     "scenario": show_scenario(scenario),
@@ -64,11 +72,7 @@ async def write_script(
                     "tests": tests or "",
                 },
                 answer=Script,
-                call=CallId(
-                    station="authoring.solution" if tests is None else "authoring.solution_last",
-                    subject=seed_id,
-                    round=round,
-                ),
+                call=CallId(station=f"authoring.{name}", subject=seed_id, round=round),
                 component=Component.SOLUTION,
                 check=script_problems,
                 look=look_into(container),
@@ -93,9 +97,9 @@ def script_problems(script: Script) -> list[str]:
 async def run_script(container: Container, script: str, timeout_s: float) -> CommandResult:
     """Put solve.sh into a running container, run it as the agent's user from /app, and take it away again."""
     await container.run(wait_for_services())
-    await container.put([FileEntry(path=SCRIPT_PATH, content=script, mode=0o755)], owner="root")
-    result = await container.run(Command(script=f"bash {SCRIPT_PATH}", timeout_s=timeout_s))
-    await container.run(Command(script="rm -rf /solution", user="root", workdir="/"))
+    await container.put([solve_file(script)], owner="root")
+    result = await container.run(solve(timeout_s))
+    await container.run(forget_solution())
     return result
 
 

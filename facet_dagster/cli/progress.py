@@ -2,14 +2,12 @@
 
 import time
 from collections import Counter
-from types import TracebackType
-from typing import Self
 
 from rich.console import Console, Group
-from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from facet_dagster.cli.live import LiveDisplay
 from facet_dagster.cli.plain import plain
 from facet_dagster.records.bundle import ComponentVersion, SeedOutcome, Status
 from facet_dagster.records.outcome import Component
@@ -18,26 +16,15 @@ _COLOURS = {Status.ACCEPTED: "green", Status.REJECTED: "red", Status.PENDING: "y
 SHOWN_SEEDS = 12
 
 
-class LiveProgress:
+class LiveProgress(LiveDisplay):
     """A Watcher that draws: seeds by station, the latest step of each seed, rounds and time."""
 
     def __init__(self, console: Console) -> None:
-        self._console = console
+        super().__init__(console)
         self._began = time.monotonic()
         self._at: dict[str, tuple[Component, int]] = {}
         self._last: dict[str, str] = {}
         self._ended: dict[str, SeedOutcome] = {}
-        self._live = Live(get_renderable=self._draw, console=console, refresh_per_second=4, transient=True)
-
-    def __enter__(self) -> Self:
-        if self._console.is_terminal:
-            self._live.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._live.stop()
 
     def note(self, text: str) -> None:
         """One line about the run as a whole; what models and builds said is text, never markup."""

@@ -3,18 +3,16 @@
 import asyncio
 import time
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 from uuid import uuid4
 
 from rich.console import Console
-from rich.live import Live
 from rich.table import Column, Table
 
 from facet_dagster.adapters.wiring import open_engine
 from facet_dagster.audit.load import load_folder
 from facet_dagster.audit.report import as_html, as_json, percent
 from facet_dagster.audit.run import AuditTerms, Bench, audit, cut_short
+from facet_dagster.cli.live import LiveDisplay
 from facet_dagster.cli.plain import plain
 from facet_dagster.errors import SettingsError
 from facet_dagster.records.audit import AuditedTask, AuditReport
@@ -84,25 +82,14 @@ def print_report(report: AuditReport, console: Console) -> None:
     )
 
 
-class AuditProgress:
+class AuditProgress(LiveDisplay):
     """A Watcher that draws: the tasks at work with their latest gate, and one line per task that is done."""
 
     def __init__(self, console: Console, number: int) -> None:
-        self._console = console
+        super().__init__(console)
         self._number = number
         self.ended: list[AuditedTask] = []
         self._at: dict[str, str] = {}
-        self._live = Live(get_renderable=self._draw, console=console, refresh_per_second=4, transient=True)
-
-    def __enter__(self) -> Self:
-        if self._console.is_terminal:
-            self._live.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._live.stop()
 
     def started(self, name: str) -> None:
         self._at[name] = "reading and building"

@@ -14,7 +14,7 @@ from jinja2 import StrictUndefined
 
 from facet_dagster.datasets import toml
 from facet_dagster.datasets.folder import content_hash, replace_folder
-from facet_dagster.records.authoring import E0_COPIES, Instruction, Solution, Verifier
+from facet_dagster.records.authoring import Instruction, Solution, Verifier, at_tests
 from facet_dagster.records.base import Record
 from facet_dagster.records.container import FileEntry, Limits
 from facet_dagster.records.environment import Environment, wait_for_services
@@ -106,8 +106,8 @@ def _tests(verifier: Verifier) -> Iterator[FileEntry]:
         if path.is_file():
             yield _template(f"tests/{path.name}", f"tests/{path.name}")
     yield FileEntry(path="tests/test_outputs.py", content=verifier.test_file)
-    for entry in verifier.e0_copies:
-        yield entry.model_copy(update={"path": f"{E0_COPIES}{entry.path}".lstrip("/")})
+    for entry in at_tests(verifier.e0_copies):
+        yield entry.model_copy(update={"path": entry.path.lstrip("/")})
 
 
 def _template(name: str, path: str) -> FileEntry:

@@ -1,14 +1,16 @@
 """Instruction, solution with its observed execution (e0 -> eT), and verifier."""
 
 import re
+from collections.abc import Iterable
 from typing import Literal
 
 from facet_dagster.records.base import Record
-from facet_dagster.records.container import FileEntry
+from facet_dagster.records.container import AGENT_USER, WORKDIR, Command, FileEntry
 from facet_dagster.records.environment import ObservedFile
 from facet_dagster.records.outcome import Component, Reason, Rejected
 
 E0_COPIES = "/tests/e0"  # where the tests find the initial state's files
+SOLVE = "/solution/solve.sh"  # where a solution lies while it runs
 TEST_NAME = re.compile(r"^test_((?:r[1-9][0-9]?_)+)[a-z0-9_]+$")
 
 
@@ -16,6 +18,26 @@ def requirements_of_test(name: str) -> tuple[str, ...]:
     """Requirement ids that a test's name cites: `test_r1_r4_totals[x]` -> ("R1", "R4"); empty if none."""
     match = TEST_NAME.match(name.partition("[")[0])
     return tuple(part.upper() for part in match.group(1).rstrip("_").split("_")) if match else ()
+
+
+def at_tests(copies: Iterable[FileEntry]) -> list[FileEntry]:
+    """Copies of e0 files where the tests find them: /app/a.csv at /tests/e0/app/a.csv."""
+    return [copy.model_copy(update={"path": f"{E0_COPIES}{copy.path}"}) for copy in copies]
+
+
+def solve_file(script: str) -> FileEntry:
+    """solve.sh as it is put into a container."""
+    return FileEntry(path=SOLVE, content=script, mode=0o755)
+
+
+def solve(timeout_s: float, *, user: str = AGENT_USER, workdir: str = WORKDIR) -> Command:
+    """Command that runs solve.sh."""
+    return Command(script=f"bash {SOLVE}", user=user, workdir=workdir, timeout_s=timeout_s)
+
+
+def forget_solution() -> Command:
+    """Command that takes the solution away again: tests must not be able to lean on its text."""
+    return Command(script="rm -rf /solution", user="root", workdir="/")
 
 
 class Instruction(Record):

@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import BaseModel
 
 from facet_dagster.prompts.ask import Asker, Question
+from facet_dagster.quoting import SHORTEST, squeezed, stands_in
 from facet_dagster.records.base import Record
 from facet_dagster.records.bundle import ComponentVersion
 from facet_dagster.records.call import CallId, Role
@@ -21,7 +22,6 @@ from facet_dagster.repair.rules import Case, case_of, decide
 OPEN_TO_MODEL = (Component.ENVIRONMENT, Component.INSTRUCTION, Component.SOLUTION, Component.VERIFIER)
 EVIDENCE = 4_000  # characters of a diagnosis
 QUOTE = 1_000
-SHORTEST_QUOTE = 12  # characters; a shorter one would be found by chance
 
 
 class Finding(BaseModel):
@@ -99,19 +99,14 @@ def faults_in(finding: Finding, choices: Sequence[str], shown: Sequence[str]) ->
     faults = []
     if finding.component not in choices:
         faults.append(f"component: choose among {', '.join(choices)}")
-    quote = _squeezed(_bare(finding.evidence))
-    if len(quote) < SHORTEST_QUOTE:
-        faults.append(f"evidence: quote at least {SHORTEST_QUOTE} characters")
-    elif not any(quote in _squeezed(text) for text in shown):
+    quote = squeezed(_bare(finding.evidence))
+    if len(quote) < SHORTEST:
+        faults.append(f"evidence: quote at least {SHORTEST} characters")
+    elif not any(stands_in(quote, text) for text in shown):
         faults.append("evidence: this passage does not occur in any section; copy one word for word, without ellipsis")
     if not finding.advice.strip():
         faults.append("advice: say what must hold after the rewrite")
     return faults
-
-
-def _squeezed(text: str) -> str:
-    """The text with every run of white space as one blank."""
-    return " ".join(text.split())
 
 
 def _bare(quote: str) -> str:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from facet_dagster.records.environment import Environment, Manifest, Materials, ObservedState
+from facet_dagster.records.environment import Environment, Manifest, Materials, ObservedFile, ObservedState
 from facet_dagster.records.scenario import (
     Association,
     Consistency,
@@ -51,3 +51,9 @@ def an_environment(**changes: Any) -> Environment:
         build_repairs=0,
     )
     return environment.model_copy(update=changes)
+
+
+def an_observed_file(path: str, **changes: Any) -> ObservedFile:
+    """A small file of the agent's, with its path for a digest."""
+    values = {"path": path, "type": "file", "size": 9, "mode": "0644", "owner": "agent", "sha256": path, **changes}
+    return ObservedFile.model_validate(values)

@@ -7,6 +7,7 @@ from facet_dagster.records.validation import GradeReport, TestResult
 LIMIT = 3_000  # characters of evidence
 MESSAGE_LINES = 4
 OUTPUT_TAIL = 1_500
+OUTPUT = 2_000  # characters of output kept of a run of which there are many
 
 
 def counts(report: GradeReport) -> str:
@@ -28,6 +29,11 @@ def no_verdict(report: GradeReport) -> str:
         trouble += f" ({at_limit(report.limit, report.seconds)})"
     parts = [trouble, not_passed(report), report.output.strip()[-OUTPUT_TAIL:]]
     return "\n".join(part for part in parts if part)
+
+
+def short(report: GradeReport) -> GradeReport:
+    """The report with the end of what was printed: of the many runs of controls and cheats no more is kept."""
+    return report.model_copy(update={"output": report.output[-OUTPUT:]})
 
 
 def at_limit(limit: str, seconds: float) -> str:

@@ -80,6 +80,9 @@ class Examination:
     hidden: tuple[Name, ...] = ()  # those of them that the solution's outputs hold
     solved_image: str | None = None  # holds eT as the first run of the solution left it; discarded at the end
 
+    def __post_init__(self) -> None:
+        self.e0 = self.candidate.e0
+
     def spec(self, purpose: str, image: str | None = None) -> ContainerSpec:
         """A container on e0, or on `image`; without network."""
         task = self.candidate
@@ -120,9 +123,6 @@ class Examination:
             planted=planted,
             one_is_enough=one_is_enough,
         )
-
-    def __post_init__(self) -> None:
-        self.e0 = self.candidate.e0
 
     def runs_of(self, gate: Gate) -> int:
         """Grading runs made so far for a gate."""

@@ -48,18 +48,16 @@ async def grade(
     limits: Limits,
     timeout_s: float,
     workdir: str = "/",
-    planted: bool = False,
 ) -> GradeReport:
     """Grade the file system of an image, without network, out of reach of whatever ran in it before.
 
-    `tests` are absolute and below /tests; `timeout_s` bounds them. With `planted` a reward lies there before the tests
-    run; it counts only where they leave it. Tests that cannot run to a verdict give a report without reward; raises
-    InfrastructureError when the engine fails.
+    `tests` are absolute and below /tests; `timeout_s` bounds them. Tests that cannot run to a verdict give a report
+    without reward; raises InfrastructureError when the engine fails.
     """
     spec = ContainerSpec(image=image, seed=name, purpose="grade", network=False, limits=limits)
     async with sandbox.open(spec) as container:
         await container.run(wait_for_services())
-        return await grade_in(container, tests, timeout_s=timeout_s, workdir=workdir, planted=planted)
+        return await grade_in(container, tests, timeout_s=timeout_s, workdir=workdir)
 
 
 async def grade_in(
@@ -73,6 +71,7 @@ async def grade_in(
 ) -> GradeReport:
     """Grade a running container in which nothing but services runs.
 
+    With `planted` a reward lies there before the tests run; it counts only where they leave it.
     `one_is_enough`: where only the reward counts, tests of ours may stop at the first that fails; those of others are
     not told, since they may give parts.
     """

@@ -5,7 +5,7 @@ Only the contents and modes belong here; running them stands in grade.py.
 
 from pathlib import Path
 
-from facet_dagster.records.authoring import E0_COPIES, Verifier
+from facet_dagster.records.authoring import Verifier, at_tests
 from facet_dagster.records.container import FileEntry
 
 SKELETON = Path(__file__).parent.parent / "task_template" / "tests"
@@ -22,7 +22,5 @@ def contents_of_tests(verifier: Verifier) -> tuple[FileEntry, ...]:
         if file.is_file()
     ]
     tests = FileEntry(path=f"{TESTS}/test_outputs.py", content=verifier.test_file, mode=READ_ONLY)
-    originals = [
-        copy.model_copy(update={"path": f"{E0_COPIES}{copy.path}", "mode": READ_ONLY}) for copy in verifier.e0_copies
-    ]
+    originals = [copy.model_copy(update={"mode": READ_ONLY}) for copy in at_tests(verifier.e0_copies)]
     return (*skeleton, tests, *originals)

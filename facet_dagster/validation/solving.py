@@ -6,10 +6,10 @@ What a failure means is decided by the gates.
 from collections.abc import Awaitable, Callable, Sequence
 
 from facet_dagster.ports import Container
-from facet_dagster.records.container import Command, CommandResult, FileEntry
+from facet_dagster.records.authoring import forget_solution, solve
+from facet_dagster.records.container import CommandResult, FileEntry
 from facet_dagster.validation.examination import Examination
 
-SOLVE = "/solution/solve.sh"
 Look = Callable[[Examination, Container], Awaitable[None]]
 
 
@@ -31,12 +31,10 @@ async def solve_and_freeze(
         if before is not None:
             await before(exam, container)
         await container.put(files, owner="root")
-        command = Command(script=f"bash {SOLVE}", user=task.user, workdir=task.workdir, timeout_s=task.solve_timeout_s)
-        solved = await container.run(command)
+        solved = await container.run(solve(task.solve_timeout_s, user=task.user, workdir=task.workdir))
         if not solved.ok:
             return solved, None
-        # The tests must not be able to lean on the solution's text.
-        await container.run(Command(script="rm -rf /solution", user="root", workdir="/"))
+        await container.run(forget_solution())
         if after is not None:
             await after(exam, container)
         return solved, await container.freeze()

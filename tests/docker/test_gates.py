@@ -1,9 +1,7 @@
 """The gates on a real engine: a good task passes within its starts, a faulty one fails at its gate, nothing stays."""
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from docker import DockerClient
@@ -17,6 +15,7 @@ from facet_dagster.records.outcome import Component, Reason
 from facet_dagster.records.scenario import Requirement
 from facet_dagster.records.validation import ControlKind, Gate, ValidationReport
 from facet_dagster.validation.candidate import Candidate, Contract
+from facet_dagster.validation.counting import CountingSandbox
 from facet_dagster.validation.kit import contents_of_tests
 from facet_dagster.validation.validate import CHECKS, validate
 
@@ -102,26 +101,16 @@ NAMES = tuple(
 )
 
 
-class Counting(DockerSandbox):
-    """Counts the containers that are started."""
-
-    starts = 0
-
-    def open(self, spec: ContainerSpec) -> AbstractAsyncContextManager[Any]:
-        self.starts += 1
-        return super().open(spec)
-
-
 @pytest.fixture
 async def sandbox(
     engine: DockerClient, run_id: str, assert_nothing_left: Callable[..., None]
-) -> AsyncIterator[Counting]:
-    yield Counting(engine, run_id=run_id)
+) -> AsyncIterator[CountingSandbox]:
+    yield CountingSandbox(DockerSandbox(engine, run_id=run_id))
     assert_nothing_left(engine, run_id)
 
 
 @pytest.fixture
-async def e0_image(sandbox: Counting, base_image: str) -> AsyncIterator[str]:
+async def e0_image(sandbox: CountingSandbox, base_image: str) -> AsyncIterator[str]:
     """The initial state, made once per test by the agent's user."""
     async with sandbox.open(ContainerSpec(image=base_image, seed="g", purpose="test", limits=LIMITS)) as container:
         made = await container.run(Command(script=SETUP))
@@ -171,7 +160,7 @@ async def judged(
     )
 
 
-async def test_a_good_task_passes_every_gate_within_its_starts(task: Candidate, sandbox: Counting) -> None:
+async def test_a_good_task_passes_every_gate_within_its_starts(task: Candidate, sandbox: CountingSandbox) -> None:
     report = await judged(task, sandbox, repeats=2)
     assert report.verdict is True, report.gates[-1].evidence
     assert [gate.gate for gate in report.gates] == [gate for gate in CHECKS if gate is not Gate.ALTERNATIVE]
@@ -181,7 +170,7 @@ async def test_a_good_task_passes_every_gate_within_its_starts(task: Candidate, 
 
 
 @pytest.mark.audit
-async def test_every_control_of_every_output_is_refused(task: Candidate, sandbox: Counting) -> None:
+async def test_every_control_of_every_output_is_refused(task: Candidate, sandbox: CountingSandbox) -> None:
     report = await judged(task, sandbox, Gate.ORACLE, Gate.CONTROLS, k=60)
     assert report.verdict is True, report.gates[-1].evidence
     assert [c for c in report.controls if c.note or not c.killed] == []
@@ -210,7 +199,7 @@ AS_ROOT = TESTS.replace("import json\n", "import json\nimport subprocess\n").rep
     ids=["static", "noop", "oracle", "controls", "tampering"],
 )
 async def test_tests_that_are_made_to_break_a_gate_fail_there(
-    task: Candidate, sandbox: Counting, tests: str, gate: Gate, reason: Reason, said: str
+    task: Candidate, sandbox: CountingSandbox, tests: str, gate: Gate, reason: Reason, said: str
 ) -> None:
     report = await judged(replace(task, tests=contents_of_tests(verifier(tests))), sandbox)
     failed = report.failed_gate()
@@ -219,7 +208,7 @@ async def test_tests_that_are_made_to_break_a_gate_fail_there(
     assert said in failed.evidence
 
 
-async def test_a_probe_and_a_clause_that_do_not_hold(task: Candidate, sandbox: Counting) -> None:
+async def test_a_probe_and_a_clause_that_do_not_hold(task: Candidate, sandbox: CountingSandbox) -> None:
     probe = Probe(id="P2", description="nothing is missing", command=Command(script="ls /app/nowhere"))
     failed = (await judged(replace(task, probes=(probe,)), sandbox)).failed_gate()
     assert failed is not None
@@ -279,7 +268,7 @@ REWARD = "if [ $? -eq 0 ]; then echo 1; else echo 0; fi > /logs/verifier/reward.
 )
 @pytest.mark.audit
 async def test_cheats_against_tests_of_others(
-    task: Candidate, sandbox: Counting, script: str, user: str, caught: str | bool
+    task: Candidate, sandbox: CountingSandbox, script: str, user: str, caught: str | bool
 ) -> None:
     tests = (
         FileEntry(path="/tests/test.sh", content=script),

@@ -3,12 +3,12 @@
 Costs model calls, so it is run only where it is asked for. A second solution that does not run says nothing.
 """
 
-from facet_dagster.records.container import FileEntry
+from facet_dagster.records.authoring import solve_file
 from facet_dagster.records.outcome import Reason, Rejected
 from facet_dagster.records.validation import AlternativeResult, Explanation, Gate, GateResult, GradeReport, SkippedGate
 from facet_dagster.validation.evidence import at_limit, counts, not_passed
 from facet_dagster.validation.examination import Examination, SecondOpinion, failed, no_reward, passed
-from facet_dagster.validation.solving import SOLVE, solve_and_freeze
+from facet_dagster.validation.solving import solve_and_freeze
 
 TEST_FILE = "test_outputs.py"
 
@@ -45,7 +45,7 @@ async def _refused(exam: Examination, second: SecondOpinion, script: str, report
 
 
 async def _solve_and_grade(exam: Examination, script: str) -> GradeReport | SkippedGate:
-    files = [FileEntry(path=SOLVE, content=script, mode=0o755)]
+    files = [solve_file(script)]
     solved, frozen = await solve_and_freeze(exam, "alternative", files)
     if frozen is None:
         how = at_limit(solved.limit, solved.seconds) if solved.limit else f"exit code {solved.exit_code}"

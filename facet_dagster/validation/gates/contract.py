@@ -4,6 +4,7 @@ And no test demands a name of an output that neither the instruction nor the ini
 containers showed; that needs no requirements, so it holds of everybody's tasks.
 """
 
+from facet_dagster.quoting import stands_in
 from facet_dagster.records.outcome import Component, Reason
 from facet_dagster.records.validation import ContractRow, Gate, GateResult, SkippedGate
 from facet_dagster.validation.candidate import Contract
@@ -49,12 +50,11 @@ def contract_table(promised: Contract) -> tuple[ContractRow, ...]:
 
 def _unstated(rows: tuple[ContractRow, ...], instruction: str) -> list[str]:
     """Requirements whose words do not stand in the instruction; white space does not count."""
-    text = _squeezed(instruction)
     found = []
     for row in rows:
         if not row.clause.strip():
             found.append(f"- {row.requirement} is not stated by the instruction: {row.text}")
-        elif _squeezed(row.clause) not in text:
+        elif not stands_in(row.clause, instruction):
             found.append(f"- {row.requirement}: its clause does not occur in the instruction: {row.clause}")
     return found
 
@@ -67,7 +67,3 @@ def _untested(promised: Contract, rows: tuple[ContractRow, ...]) -> list[str]:
             found.append(f"- {test} names no requirement")
         found += [f"- {test} names {id}, which is no requirement" for id in ids if id not in known]
     return found
-
-
-def _squeezed(text: str) -> str:
-    return " ".join(text.split())

@@ -8,13 +8,12 @@ from dataclasses import replace
 from facet_dagster.ports import Container
 from facet_dagster.records.container import Command, CommandResult, FileEntry
 from facet_dagster.records.outcome import Component, Reason
-from facet_dagster.records.validation import ControlKind, ControlResult, Gate, GateResult, GradeReport, SkippedGate
+from facet_dagster.records.validation import ControlKind, ControlResult, Gate, GateResult, SkippedGate
 from facet_dagster.validation.controls import MAX_CONTENT, PAYLOAD, Control, Facts, make_controls
-from facet_dagster.validation.evidence import counts, cut, no_verdict
+from facet_dagster.validation.evidence import counts, cut, no_verdict, short
 from facet_dagster.validation.examination import Examination, failed, passed
 from facet_dagster.validation.facts import contents_in_e0
 
-OUTPUT = 2_000  # characters kept of what each run printed
 NOT_APPLIED = "it could not be made"
 UNDONE = "what runs in the task, or the tests themselves, made the output anew"
 UNNAMED = "the instruction does not name it"
@@ -107,9 +106,9 @@ async def _run(
             return result if spoilt.limit else result.model_copy(update={"note": NOT_APPLIED})
         report = await exam.grade_in(container, one_is_enough=one_is_enough)
         if report.reward == 1.0 and await _undone(container, control, facts):
-            return result.model_copy(update={"note": UNDONE, "report": _short(report)})
+            return result.model_copy(update={"note": UNDONE, "report": short(report)})
     killed = None if report.reward is None else report.reward < 1.0
-    return result.model_copy(update={"killed": killed, "report": _short(report)})
+    return result.model_copy(update={"killed": killed, "report": short(report)})
 
 
 async def _spoil(container: Container, control: Control) -> CommandResult:
@@ -127,7 +126,3 @@ async def _undone(container: Container, control: Control, facts: Facts) -> bool:
         return False  # only its mode was changed
     made = facts.after.get(control.path)
     return made is not None and await container.read(control.path, max_bytes=MAX_CONTENT + 1) == made
-
-
-def _short(report: GradeReport) -> GradeReport:
-    return report.model_copy(update={"output": report.output[-OUTPUT:]})

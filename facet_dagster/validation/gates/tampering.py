@@ -2,11 +2,10 @@
 
 from facet_dagster.records.outcome import Component, Reason
 from facet_dagster.records.validation import Gate, GateResult, GradeReport, TamperingResult
-from facet_dagster.validation.evidence import counts, cut, no_verdict
+from facet_dagster.validation.evidence import counts, cut, no_verdict, short
 from facet_dagster.validation.examination import Examination, failed, passed
 from facet_dagster.validation.tampering import PLANTING, ROOT, Cheats, all_cheats, stand_in
 
-OUTPUT = 2_000  # characters kept of what each run printed
 _AS_ROOT = "; the task's agent is root and could also replace the system's own files, against which no test.sh is safe"
 
 
@@ -48,8 +47,7 @@ async def _cheat(exam: Examination, cheats: Cheats) -> TamperingResult:
             report = await exam.grade(frozen, planted=planted)
     finally:
         await exam.sandbox.discard(frozen)
-    short = report.model_copy(update={"output": report.output[-OUTPUT:]})
-    return TamperingResult(name=cheats.name, report=short)
+    return TamperingResult(name=cheats.name, report=short(report))
 
 
 def _got_through(report: GradeReport) -> bool:

@@ -205,7 +205,7 @@ async def test_an_image_that_does_not_build_is_the_environments_fault() -> None:
 @pytest.mark.parametrize(
     "said",
     [
-        "Temporary failure resolving 'deb.debian.org'",
+        "Temporary failure resolving 'mirror.example.org'",
         "curl: (6) Could not resolve host: x",
         "[Errno 101] Network is unreachable",
     ],

@@ -13,7 +13,6 @@ from facet_dagster.prompts.ask import Asker
 from facet_dagster.records.container import Limits
 from facet_dagster.records.outcome import Reason
 from facet_dagster.records.validation import Gate, ValidationReport
-from facet_dagster.repair.route import SHORTEST_QUOTE
 from facet_dagster.testing.scripted_model import ScriptedModel
 from facet_dagster.validation.candidate import Candidate
 from facet_dagster.validation.validate import validate
@@ -41,7 +40,6 @@ def run(candidate: Candidate, tools: dict[str, Any]) -> Callable[..., Any]:
             candidate.instruction,
             candidate.contract.requirements,
             Limits(),
-            SHORTEST_QUOTE,
         )
         report = await validate(
             replace(candidate),

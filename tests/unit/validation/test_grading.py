@@ -7,12 +7,12 @@ import pytest
 
 from facet_dagster.errors import InfrastructureError
 from facet_dagster.records.authoring import Verifier
-from facet_dagster.records.container import Command, CommandResult, FileEntry, Limits
+from facet_dagster.records.container import Command, CommandResult, ContainerSpec, FileEntry, Limits
 from facet_dagster.records.environment import wait_for_services
 from facet_dagster.records.validation import GradeReport
 from facet_dagster.testing.sandbox import FakeContainer, FakeSandbox
 from facet_dagster.validation.candidate import Candidate
-from facet_dagster.validation.grade import grade
+from facet_dagster.validation.grade import grade, grade_in
 from facet_dagster.validation.kit import contents_of_tests
 
 
@@ -121,9 +121,8 @@ async def foreign(files: dict[str, str], exit_code: int = 0, *, planted: bool = 
         return CommandResult(exit_code=exit_code if "test.sh" in command.script else 0, output="", seconds=0.1)
 
     sandbox = FakeSandbox(answer, {"image": {}})
-    return await grade(
-        "image", "s1", FOREIGN, sandbox=sandbox, limits=Limits(), timeout_s=20, workdir="/a b", planted=planted
-    )
+    async with sandbox.open(ContainerSpec(image="image", seed="s1", purpose="grade")) as container:
+        return await grade_in(container, FOREIGN, timeout_s=20, workdir="/a b", planted=planted)
 
 
 @pytest.mark.parametrize(
