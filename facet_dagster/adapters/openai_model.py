@@ -162,6 +162,8 @@ class OpenAIModel:
             api_key=self._api_key or "none",  # servers without keys still want the header to be well-formed
             timeout=self._timeout_s,
             max_retries=0,
+            # The library's own client closes itself on whatever loop runs when it is collected; this one does not.
+            http_client=openai.DefaultAsyncHttpxClient(),
         )
 
 

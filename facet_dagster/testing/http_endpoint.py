@@ -78,11 +78,14 @@ class HttpEndpoint:
         endpoint = self
 
         class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"  # connections stay open between calls, as at a real endpoint
+
             def do_POST(self) -> None:
                 data = self.rfile.read(int(self.headers["content-length"]))
                 reply = endpoint._next(json.loads(data), {k.lower(): v for k, v in self.headers.items()})
                 if reply.hold:
                     endpoint._closed.wait()
+                    self.close_connection = True
                     return
                 self.send_response(reply.status)
                 for name, value in {"content-type": "application/json", **reply.headers}.items():

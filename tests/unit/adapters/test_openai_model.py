@@ -1,6 +1,7 @@
 """OpenAIModel against a real local HTTP server: faults, retries, what is left out when it is refused."""
 
 import asyncio
+import gc
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -204,3 +205,24 @@ def test_one_model_serves_several_event_loops(naps: Naps) -> None:
         shared = model(endpoint.url, naps)
         texts = [asyncio.run(shared.complete(request())).text for _ in range(3)]
     assert texts == ["a", "a", "a"]
+
+
+def test_a_loop_that_ended_leaves_nothing_for_the_next_one_to_close(naps: Naps) -> None:
+    """Regression: the second scheme of a comparison began with the traceback of the first one's connections."""
+    complaints: list[str] = []
+
+    async def earlier() -> None:
+        loop = asyncio.get_running_loop()
+        loop.__dict__["itself"] = loop  # a loop is often part of a cycle, and freed long after it ended
+        await model(endpoint.url, naps).complete(request())
+
+    async def later() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context["message"]))
+        gc.collect()
+        await asyncio.sleep(0.05)
+        gc.collect()
+
+    with HttpEndpoint([answer("one")]) as endpoint:
+        asyncio.run(earlier())
+        asyncio.run(later())
+    assert complaints == []
