@@ -1,7 +1,7 @@
 """Agent skills as they were read, and those that were refused."""
 
 from enum import StrEnum
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from facet_dagster.records.base import StoredRecord, digest_of
 
@@ -22,6 +22,37 @@ class SkillFault(StrEnum):
     OTHER_LANGUAGE = "other_language"
     DUPLICATE = "duplicate"
     NEAR_DUPLICATE = "near_duplicate"
+
+
+class Family(StrEnum):
+    """The five top-level families of the paper's taxonomy (FACET 1.2, item 3)."""
+
+    AI = "ai"  # AI, agents, tools
+    SOFTWARE = "software"  # software, systems, security
+    DATA = "data"  # data, analysis
+    DOCUMENTS = "documents"  # documents, productivity
+    MEDIA = "media"  # multimedia, publishing
+
+
+class SkillClass(StoredRecord):
+    """Whether a terminal can act on a skill, and where it stands in the taxonomy. By content, not by path."""
+
+    table: ClassVar[str] = "skill_classes"
+
+    content_hash: str
+    actionable: bool | None  # None: the rules leave it open and no model was asked
+    family: Family | None = None
+    category: str | None = None
+    decided_by: Literal["rule", "model"]
+    evidence: str
+
+    @property
+    def group(self) -> str:
+        return self.decided_by
+
+    @property
+    def key(self) -> str:
+        return self.content_hash
 
 
 class Skill(StoredRecord):
