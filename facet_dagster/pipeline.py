@@ -39,16 +39,8 @@ async def plan_seeds(
     skills: Sequence[Skill], workshop: Workshop, progress: Callable[[str], None] | None = None
 ) -> SeedResult:
     """Hypotheses, retrieval and judge: skills to scenario seeds."""
-    terms = workshop.seeding
     return await make_seeds(
-        skills,
-        workshop.asker,
-        workshop.embedder,
-        workshop.store,
-        hypotheses_per_skill=terms.hypotheses_per_skill,
-        max_seeds=terms.max_seeds,
-        in_flight=terms.in_flight,
-        progress=progress,
+        skills, workshop.asker, workshop.embedder, workshop.store, terms=workshop.seeding, progress=progress
     )
 
 

@@ -31,9 +31,9 @@ class ChatModel(Protocol):
 
 
 class Embedder(Protocol):
-    """Text to vectors: float32 of shape (len(texts), dimensions), each of length 1."""
+    """Text to vectors: float32 of shape (len(texts), dimensions), each of length 1. Raises what ChatModel raises."""
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
+    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
 
 
 class Container(Protocol):

@@ -46,5 +46,10 @@ class SeedingTerms(Record):
     """From skills to seeds."""
 
     hypotheses_per_skill: int = Field(default=2, ge=1)
+    neighbours: int = Field(default=3, ge=1)  # other skills that are retrieved per hypothesis
+    max_skills: int = Field(default=2, ge=2, le=3)  # of one seed
+    skill_share: int = Field(default=3, ge=1)  # candidates of one skill before all others had their turn
+    category_share: int = Field(default=32, ge=1)  # the same of one category of the taxonomy
+    seeds_per_skill: int = Field(default=3, ge=1)  # kept seeds that one skill may be in, at most
     max_seeds: int = Field(default=8, ge=1)
     in_flight: int = Field(default=4, ge=1)
