@@ -1,14 +1,13 @@
 """Skills: every folder read is a valid skill or a reject with one reason; checks warn where the rates look odd."""
 
-from base64 import b64encode
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import dagster as dg
 
 from assets.markdown import table
+from assets.showing import columns, picture, rate_check
 from facet_dagster.ports import Store
-from facet_dagster.records.base import StoredRecord, digest_of
+from facet_dagster.records.base import digest_of
 from facet_dagster.records.skill import Skill, SkillFault, SkillIngest, SkillReject
 from facet_dagster.skills.history import read_history
 from facet_dagster.skills.stats import SkillStats, stats_of
@@ -18,6 +17,7 @@ from resources.watching import Onlooker
 from resources.workshop import Session
 
 SAMPLE = 25  # rows shown on a page
+_CATEGORIES, _REASONS = "Kept skills by category", "Refused folders by reason"
 REJECTED, UNREADABLE, COPIES = 0.9, 0.05, 0.5
 """Shares of all folders above which a source is likely not what it was thought to be. In the public corpus: about a
 half is refused, a thousandth is unreadable, a fifth are copies."""
@@ -62,10 +62,11 @@ def skill_folders(
     yield _skills(store, ingest, stats)
     yield _rejects(store, stats)
     copies = stats.share(SkillFault.DUPLICATE, SkillFault.NEAR_DUPLICATE)
-    yield _check("skills", "duplicate_rate", copies, COPIES)
-    yield _check("skill_rejects", "reject_rate", stats.refused / stats.found if stats.found else 0.0, REJECTED)
+    yield rate_check("skills", "duplicate_rate", copies, most=COPIES)
+    refused = stats.refused / stats.found if stats.found else 0.0
+    yield rate_check("skill_rejects", "reject_rate", refused, most=REJECTED)
     unreadable = stats.share(SkillFault.UNREADABLE, SkillFault.TOO_LARGE)
-    yield _check("skill_rejects", "unreadable_rate", unreadable, UNREADABLE)
+    yield rate_check("skill_rejects", "unreadable_rate", unreadable, most=UNREADABLE)
 
 
 def _skills(store: Store, ingest: SkillIngest, stats: SkillStats) -> dg.MaterializeResult[None]:
@@ -76,7 +77,7 @@ def _skills(store: Store, ingest: SkillIngest, stats: SkillStats) -> dg.Material
         asset_key="skills",
         metadata={
             "dagster/row_count": stats.kept,
-            "dagster/column_schema": _schema(Skill),
+            "dagster/column_schema": columns(Skill),
             "found": ingest.found,
             "new_or_changed": ingest.fresh,
             "removed": ingest.removed,
@@ -85,7 +86,7 @@ def _skills(store: Store, ingest: SkillIngest, stats: SkillStats) -> dg.Material
             "sources": table(("source", "folders"), stats.sources.most_common()),
             "licences": table(("licence", "skills"), stats.licences.most_common()),
             "languages": table(("language", "folders"), stats.languages.most_common()),
-            "categories": _picture("Kept skills by category", dict(stats.categories.most_common())),
+            "categories": picture(_CATEGORIES, bars_png(_CATEGORIES, dict(stats.categories.most_common()))),
             "cluster_sizes": table(("copies", "clusters"), sorted(stats.clusters.items(), reverse=True)),
             "sample": table(("skill", "name", "description"), ((s.skill_id, s.name, s.description) for s in shown)),
             "notes": table(("skill", "notes"), ((s.skill_id, "; ".join(s.notes)) for s in shown if s.notes)),
@@ -102,8 +103,8 @@ def _rejects(store: Store, stats: SkillStats) -> dg.MaterializeResult[None]:
         asset_key="skill_rejects",
         metadata={
             "dagster/row_count": stats.refused,
-            "dagster/column_schema": _schema(SkillReject),
-            "picture": _picture("Refused folders by reason", reasons),
+            "dagster/column_schema": columns(SkillReject),
+            "picture": picture(_REASONS, bars_png(_REASONS, reasons)),
             "reasons": table(("reason", "folders"), reasons.items()),
             "sample": table(
                 ("folder", "reason", "evidence"), ((r.path, r.fault, r.evidence) for r in sample if r is not None)
@@ -111,27 +112,3 @@ def _rejects(store: Store, stats: SkillStats) -> dg.MaterializeResult[None]:
         },
         data_version=dg.DataVersion(digest_of("\n".join(entry.reject_key for entry in entries))[:32]),
     )
-
-
-def _check(asset: str, name: str, share: float, limit: float) -> dg.AssetCheckResult:
-    return dg.AssetCheckResult(
-        asset_key=asset,
-        check_name=name,
-        passed=share <= limit,
-        severity=dg.AssetCheckSeverity.WARN,
-        metadata={"share": share, "limit": limit},
-    )
-
-
-def _picture(title: str, counts: Mapping[str, int]) -> dg.MarkdownMetadataValue:
-    picture = b64encode(bars_png(title, counts)).decode()
-    return dg.MetadataValue.md(f"![{title}](data:image/png;base64,{picture})")
-
-
-def _schema(kind: type[StoredRecord]) -> dg.TableSchema:
-    columns = ((name, info.annotation) for name, info in kind.model_fields.items())
-    return dg.TableSchema([dg.TableColumn(name, _type_name(annotation)) for name, annotation in columns])
-
-
-def _type_name(annotation: Any) -> str:
-    return annotation.__name__ if isinstance(annotation, type) and not hasattr(annotation, "__args__") else "list"

@@ -82,6 +82,11 @@ class ParquetStore:
         with self._lock:
             return self._table(kind.table).rows(kind, group)
 
+    def keys(self, kind: type[StoredRecord], group: str | None = None) -> list[str]:
+        """The keys of all records of a kind (of one group), in the order of group and key; no record is read."""
+        with self._lock:
+            return [key for _, key in self._table(kind.table).addresses(group)]
+
     def put_blob(self, data: bytes) -> str:
         """Keep bytes; their SHA-256 is the address."""
         self._mark()

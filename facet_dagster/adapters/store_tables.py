@@ -92,6 +92,19 @@ class Table:
             found.update({here[row]: parse(kind, text, file) for row, text in self._records(file, set(here))})
         return [found[address] for address in sorted(found)]
 
+    def addresses(self, group: str | None) -> list[Address]:
+        """All addresses (of one group), sorted; a file is opened only where its name does not tell them."""
+        found: set[Address] = set()
+        for path in self._singles(group):
+            owner, key = path.removesuffix(_SUFFIX).split("/")[-2:]
+            if owner == file_name(owner) and key == file_name(key):
+                found.add((owner, key))
+            elif row := self._read_single(path):
+                found.add(row[0])
+        self._refresh()
+        found.update(address for address in self._index if group in (None, address[0]))
+        return sorted(found)
+
     def paths(self) -> list[str]:
         """All files of the table, the single ones listed before the compacted ones."""
         return [*self._singles(None), *self._compacted_paths()]

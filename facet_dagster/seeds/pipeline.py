@@ -28,12 +28,16 @@ LINES = 100  # of progress about single skills and proposals; of more of them, o
 
 @dataclass(frozen=True)
 class SeedResult:
-    """What came of the skills. `problems`: unusable answers, each beginning with the skill or candidate id."""
+    """What came of the skills. `problems`: unusable answers, each beginning with the skill or candidate id.
+
+    `categories` by skill id, where one is known.
+    """
 
     seeds: list[ScenarioSeed]
     candidates: list[Candidate]
     hypotheses: list[Hypothesis]
     problems: list[Rejected] = field(default_factory=list)
+    categories: Mapping[str, str] = field(default_factory=dict)
 
 
 async def make_seeds(
@@ -55,7 +59,8 @@ async def make_seeds(
     answers = await _hypotheses(skills, asker, store, terms, say)
     hypotheses = [h for answer in answers if not isinstance(answer, Rejected) for h in answer]
     vectors = await embedder.embed([hypothesis.text() for hypothesis in hypotheses])
-    proposals = retrieve(hypotheses, vectors, terms, _categories(skills, store))
+    categories = _categories(skills, store)
+    proposals = retrieve(hypotheses, vectors, terms, categories)
     say(f"{len(hypotheses)} hypotheses, {len(proposals)} candidates")
     judgements = await _judgements(proposals, {s.skill_id: s for s in skills}, asker, store, terms, say)
     judged = [j for j in judgements if isinstance(j, Judgement)]
@@ -64,6 +69,7 @@ async def make_seeds(
         candidates=[j.candidate for j in judged],
         hypotheses=hypotheses,
         problems=[x for x in (*answers, *judgements) if isinstance(x, Rejected)],
+        categories=categories,
     )
 
 

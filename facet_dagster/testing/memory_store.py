@@ -38,6 +38,10 @@ class MemoryStore:
         rows = sorted(self._rows.get(kind.table, {}).items())
         return [kind.model_validate_json(text) for (owner, _), text in rows if group in (None, owner)]
 
+    def keys(self, kind: type[StoredRecord], group: str | None = None) -> list[str]:
+        """The keys of all records of a kind (of one group), in the order of group and key."""
+        return [key for owner, key in sorted(self._rows.get(kind.table, {})) if group in (None, owner)]
+
     def put_blob(self, data: bytes) -> str:
         """Keep bytes; their SHA-256 is the address."""
         digest = digest_of(data)

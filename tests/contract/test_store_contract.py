@@ -74,6 +74,17 @@ def test_rows_come_in_the_order_of_their_keys(made: tuple[Store, Settle]) -> Non
     assert store.rows(ScenarioSeed, "all") == store.rows(ScenarioSeed)
 
 
+def test_keys_are_those_of_the_rows(made: tuple[Store, Settle]) -> None:
+    store, settle = made
+    assert store.keys(ScenarioSeed) == []
+    for seed_id in ("b", "a-1", "Größe / zwei", "x" * 300, "~7e~", "a"):
+        store.put(seed(seed_id))
+    assert settle(store).keys(ScenarioSeed) == [s.key for s in store.rows(ScenarioSeed)]
+    store.put(seed("later"))
+    assert store.keys(ScenarioSeed, "all") == [s.key for s in store.rows(ScenarioSeed, "all")]
+    assert store.keys(ScenarioSeed, "other") == []
+
+
 def test_tables_do_not_mix(made: tuple[Store, Settle]) -> None:
     store, settle = made
     store.put(seed())

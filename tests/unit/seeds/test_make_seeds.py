@@ -38,6 +38,12 @@ class DictStore:
         found = [r for r in self.records.values() if isinstance(r, kind) and group in (None, r.group)]
         return sorted(found, key=lambda r: r.key)
 
+    def keys(self, kind: type[StoredRecord], group: str | None = None) -> list[str]:
+        raise NotImplementedError
+
+    def put_all(self, records: Sequence[StoredRecord]) -> int:
+        raise NotImplementedError
+
     def put_blob(self, data: bytes) -> str:
         raise NotImplementedError
 
