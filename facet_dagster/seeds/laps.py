@@ -3,7 +3,7 @@
 Knows nothing of seeds. Who an item belongs to (skills, categories) is passed in.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Hashable, Sequence
 from heapq import heapify, heappop, heappush
 from typing import TypeVar
@@ -15,43 +15,39 @@ Owner = TypeVar("Owner", bound=Hashable)
 def in_laps(items: Sequence[Item], owners: Callable[[Item], Sequence[Owner]], share: int) -> list[Item]:
     """All items, each once: every lap allows every owner `share` more items; what must wait keeps its order.
 
-    Takes n log n for n items: who waits stands in the queue of one owner who is in the way, so that a lap looks at
-    the head of each queue and not at all who wait.
+    Items of the same owners wait in one line, and lines that wait for the same owner in one queue, so that a lap
+    looks at the heads of queues and not at all who wait.
     """
+    lines: dict[tuple[Owner, ...], deque[int]] = defaultdict(deque)
+    for position, item in enumerate(items):
+        lines[tuple(dict.fromkeys(owners(item)))].append(position)
+    queues: dict[Owner, list[tuple[int, tuple[Owner, ...]]]] = defaultdict(list)  # heaps by the first position
+    for line, positions in lines.items():
+        heappush(queues[line[0]], (positions[0], line))
     ordered: list[Item] = []
     used: Counter[Owner] = Counter()
-    waiting: dict[Owner, list[int]] = defaultdict(list)  # heaps of positions, each behind an owner who is in its way
-
-    def blocking(position: int) -> Owner | None:
-        return next((owner for owner in owners(items[position]) if used[owner] >= allowed), None)
-
-    def take(position: int) -> None:
-        ordered.append(items[position])
-        used.update(set(owners(items[position])))
-
-    allowed = share
-    for position in range(len(items)):
-        if (owner := blocking(position)) is None:
-            take(position)
-        else:
-            heappush(waiting[owner], position)
-    while waiting:
+    allowed = 0
+    while queues:
         allowed += share
-        heads = [(queue[0], owner) for owner, queue in waiting.items()]
-        turns = [(position, number) for number, (position, _) in enumerate(heads)]
+        names = list(queues)
+        turns = [(queues[name][0][0], number) for number, name in enumerate(names)]
         heapify(turns)
         while turns:
-            position, number = heappop(turns)
-            owner = heads[number][1]
-            if used[owner] >= allowed:
+            _, number = heappop(turns)
+            queue = queues[names[number]]
+            if used[names[number]] >= allowed:
                 continue  # all in this queue wait for the next lap
-            heappop(waiting[owner])
-            in_the_way = blocking(position)
-            if in_the_way is None:
-                take(position)
+            position, line = heappop(queue)
+            in_the_way = next((owner for owner in line if used[owner] >= allowed), None)
+            if in_the_way is not None:
+                heappush(queues[in_the_way], (position, line))
             else:
-                heappush(waiting[in_the_way], position)
-            if waiting[owner]:
-                heappush(turns, (waiting[owner][0], number))
-        waiting = defaultdict(list, {owner: queue for owner, queue in waiting.items() if queue})
+                ordered.append(items[position])
+                used.update(line)
+                lines[line].popleft()
+                if lines[line]:
+                    heappush(queue, (lines[line][0], line))
+            if queue:
+                heappush(turns, (queue[0][0], number))
+        queues = defaultdict(list, {name: queue for name, queue in queues.items() if queue})
     return ordered
