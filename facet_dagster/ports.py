@@ -31,9 +31,9 @@ class ChatModel(Protocol):
 
 
 class Embedder(Protocol):
-    """Text to vectors: float32 of shape (len(texts), dimensions), each of length 1."""
+    """Text to vectors: float32 of shape (len(texts), dimensions), each of length 1. Raises what ChatModel raises."""
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
+    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
 
 
 class Container(Protocol):
@@ -81,10 +81,18 @@ class Store(Protocol):
         """Keep a record. An address that is taken keeps what it has: False, and nothing was written."""
         ...
 
+    def put_all(self, records: Sequence[StoredRecord]) -> int:
+        """Keep many records of one kind in one write: all of them or, in a crash, none. How many were new."""
+        ...
+
     def get(self, kind: type[R], group: str, key: str) -> R | None: ...
 
     def rows(self, kind: type[R], group: str | None = None) -> list[R]:
         """All records of a kind (of one group), in the order of their keys."""
+        ...
+
+    def keys(self, kind: type[StoredRecord], group: str | None = None) -> list[str]:
+        """The keys of these records, in the same order, without reading the records."""
         ...
 
     def put_blob(self, data: bytes) -> str: ...

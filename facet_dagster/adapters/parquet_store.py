@@ -4,6 +4,7 @@ Nobody locks anybody: every file is written under a temporary name and appears w
 Layout: `format.json`, `<table>/<group>/<key>.parquet`, `<table>/_compacted/<n>.parquet`, `blobs/<aa>/<sha256>`.
 """
 
+from collections.abc import Sequence
 from threading import RLock
 from typing import TypeVar
 
@@ -16,13 +17,17 @@ from facet_dagster.records.bundle import ComponentVersion, SeedOutcome
 from facet_dagster.records.call import LedgerRow
 from facet_dagster.records.rollout import Trial
 from facet_dagster.records.seed import Candidate, Hypothesis, ScenarioSeed
-from facet_dagster.records.skill import Skill, SkillReject
+from facet_dagster.records.skill import Skill, SkillClass, SkillEntry, SkillIngest, SkillReject
+from facet_dagster.records.vectors import VectorBatch
 
 R = TypeVar("R", bound=StoredRecord)
 
 KINDS: tuple[type[StoredRecord], ...] = (
     Skill,
     SkillReject,
+    SkillClass,
+    SkillEntry,
+    SkillIngest,
     Hypothesis,
     Candidate,
     ScenarioSeed,
@@ -30,6 +35,7 @@ KINDS: tuple[type[StoredRecord], ...] = (
     SeedOutcome,
     LedgerRow,
     Trial,
+    VectorBatch,
 )
 
 
@@ -58,6 +64,14 @@ class ParquetStore:
             self._mark()
             return self._table(record.table).put(record)
 
+    def put_all(self, records: Sequence[StoredRecord]) -> int:
+        """Keep many records of one kind in one file; how many were new. On disk when this returns."""
+        if not records:
+            return 0
+        with self._lock:
+            self._mark()
+            return self._table(records[0].table).put_all(records)
+
     def get(self, kind: type[R], group: str, key: str) -> R | None:
         """The record at an address."""
         with self._lock:
@@ -67,6 +81,11 @@ class ParquetStore:
         """All records of a kind (of one group), in the order of group and key."""
         with self._lock:
             return self._table(kind.table).rows(kind, group)
+
+    def keys(self, kind: type[StoredRecord], group: str | None = None) -> list[str]:
+        """The keys of all records of a kind (of one group), in the order of group and key; no record is read."""
+        with self._lock:
+            return [key for _, key in self._table(kind.table).addresses(group)]
 
     def put_blob(self, data: bytes) -> str:
         """Keep bytes; their SHA-256 is the address."""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from facet_dagster.adapters.store_files import file_name
 from facet_dagster.ports import Store
-from facet_dagster.records.call import CallId, LedgerRow
+from facet_dagster.records.call import CallId, LedgerRow, Role
 from facet_dagster.records.recording import RecordedCall
 
 
@@ -17,6 +17,8 @@ def export_recordings(store: Store, folder: Path, subjects: Collection[str] | No
     """
     latest: dict[str, dict[CallId, LedgerRow]] = {}
     for row in store.rows(LedgerRow):
+        if row.role is Role.EMBEDDER:
+            continue  # its answers are vectors, and no recorded model is asked for them
         calls = latest.setdefault(row.subject, {})
         known = calls.get(row.call)
         if (subjects is None or row.subject in subjects) and (known is None or known.at <= row.at):

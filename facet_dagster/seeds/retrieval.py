@@ -1,35 +1,32 @@
 """Retrieval: hypotheses of different skills that sound alike become proposals for the judge (FACET 1.2, item 4).
 
-Belongs here: similarity, de-duplication and order of proposals. Whether a proposal is any good stands in judge.py.
+Belongs here: which hypotheses make a proposal, and the order of proposals. Whether one is any good stands in judge.py.
 """
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from facet_dagster.ports import Embedder
 from facet_dagster.records.base import digest_of
 from facet_dagster.records.seed import Hypothesis
+from facet_dagster.records.terms import SeedingTerms
+from facet_dagster.seeds.laps import in_laps
+from facet_dagster.seeds.nearest import DECIMALS, nearest
 
-ROWS_AT_ONCE = 1_024  # bounds memory: similarities are computed for this many hypotheses at a time
-DECIMALS = 4  # similarities closer than this count as equal, so that float noise does not change the order
+UNCLASSIFIED = "unclassified"
+
+Floats = NDArray[np.float32]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Proposal:
-    """A hypothesis with its nearest of one or two other skills. `similarity` is the cosine of the weakest of them."""
+    """Hypotheses of 2 or 3 skills, in the order of their ids, and how alike they are (a cosine, see `_Space.best`)."""
 
-    anchor: Hypothesis
-    partners: tuple[Hypothesis, ...]
+    hypotheses: tuple[Hypothesis, ...]
     similarity: float
-
-    @property
-    def hypotheses(self) -> tuple[Hypothesis, ...]:
-        return (self.anchor, *self.partners)
 
     @property
     def hypothesis_ids(self) -> tuple[str, ...]:
@@ -41,79 +38,65 @@ class Proposal:
 
     @property
     def candidate_id(self) -> str:
-        """12 hex digits over the hypothesis ids."""
+        """12 hex digits over the hypothesis ids: nothing that is added elsewhere changes it."""
         return digest_of("\n".join(self.hypothesis_ids))[:12]
 
 
 def retrieve(
     hypotheses: Sequence[Hypothesis],
-    embedder: Embedder,
-    *,
-    neighbours: int = 3,
-    max_skills: int = 2,
-    max_per_skill: int = 3,
+    vectors: Floats,
+    terms: SeedingTerms,
+    categories: Mapping[str, str] | None = None,
 ) -> list[Proposal]:
-    """Proposals of 2 to `max_skills` skills, most alike first, spread over the skills.
+    """Proposals of 2 to `terms.max_skills` skills, most alike first, spread over skills and categories.
 
-    One proposal per skill set. No skill is in more than `max_per_skill` proposals before all others had
+    `vectors` holds one unit vector per hypothesis, `categories` the category by skill id. One proposal per set of
+    skills; which hypotheses stand for the set depends on those of its own skills alone. No skill is in more than
+    `terms.skill_share` proposals, and then no category in more than `terms.category_share`, before all others had
     their turn. The order of `hypotheses` does not matter.
     """
-    ordered = sorted(hypotheses, key=lambda h: h.hypothesis_id)
-    if len({h.skill_id for h in ordered}) < 2:
+    if len({h.skill_id for h in hypotheses}) < 2:
         return []
-    best: dict[frozenset[str], Proposal] = {}
-    for proposal in _proposals(ordered, embedder.embed([h.text() for h in ordered]), neighbours, max_skills):
-        skills = frozenset(proposal.skill_ids)
-        if skills not in best or _rank(proposal) < _rank(best[skills]):
-            best[skills] = proposal
-    return _spread(sorted(best.values(), key=_rank), max_per_skill)
+    order = sorted(range(len(hypotheses)), key=lambda i: hypotheses[i].hypothesis_id)
+    ordered = [hypotheses[i] for i in order]
+    space = _Space(ordered, np.ascontiguousarray(vectors[order]))
+    best = [space.best(chosen) for chosen in space.skill_sets(terms.neighbours, terms.max_skills)]
+    best.sort(key=lambda found: (-found[0], found[1]))  # rows stand in the order of their ids
+    proposals = [Proposal(tuple(ordered[row] for row in rows), similarity) for similarity, rows in best]
+    spread = in_laps(proposals, lambda p: p.skill_ids, terms.skill_share)
+    known = categories or {}
+    return in_laps(spread, lambda p: [known.get(s, UNCLASSIFIED) for s in p.skill_ids], terms.category_share)
 
 
-def _rank(proposal: Proposal) -> tuple[float, tuple[str, ...]]:
-    return (-proposal.similarity, proposal.hypothesis_ids)
+class _Space:
+    """Hypotheses in the order of their ids, their vectors, and the numbers of their skills."""
+
+    def __init__(self, hypotheses: Sequence[Hypothesis], vectors: Floats) -> None:
+        self._vectors = vectors
+        _, self._skills = np.unique([h.skill_id for h in hypotheses], return_inverse=True)
+        self._rows: dict[int, list[int]] = {}
+        for row, skill in enumerate(self._skills.tolist()):
+            self._rows.setdefault(skill, []).append(row)
+
+    def skill_sets(self, neighbours: int, max_skills: int) -> list[tuple[int, ...]]:
+        """Each hypothesis' skill with one or more of the skills nearest to it, each set once."""
+        found: set[tuple[int, ...]] = set()
+        for row, near in nearest(self._vectors, self._skills, neighbours):
+            own, others = int(self._skills[row]), self._skills[near].tolist()
+            for size in range(1, max_skills):
+                found.update(tuple(sorted((own, *chosen))) for chosen in combinations(others, size))
+        return sorted(found)
+
+    def best(self, skills: tuple[int, ...]) -> tuple[float, tuple[int, ...]]:
+        """The hypotheses, one of each skill, that are most alike, and how much: by the cosine of the one at the centre
+        with the farthest of the others. Of equals the first."""
+        rows = sorted(row for skill in skills for row in self._rows[skill])
+        alike = np.round(self._vectors[rows] @ self._vectors[rows].T, DECIMALS).tolist()
+        place = {row: number for number, row in enumerate(rows)}
+        ways = product(*([place[row] for row in self._rows[skill]] for skill in skills))
+        similarity, chosen = max((_closeness(alike, way), tuple(-n for n in sorted(way))) for way in ways)
+        return round(similarity, DECIMALS), tuple(rows[-n] for n in chosen)
 
 
-def _proposals(
-    hypotheses: Sequence[Hypothesis], vectors: NDArray[np.float32], neighbours: int, max_skills: int
-) -> Iterator[Proposal]:
-    for anchor, near in _nearest(hypotheses, vectors, neighbours):
-        for size in range(1, max_skills):
-            for chosen in combinations(near, size):
-                yield Proposal(anchor, tuple(h for h, _ in chosen), min(similarity for _, similarity in chosen))
-
-
-def _nearest(
-    hypotheses: Sequence[Hypothesis], vectors: NDArray[np.float32], neighbours: int
-) -> Iterator[tuple[Hypothesis, list[tuple[Hypothesis, float]]]]:
-    """For each hypothesis the nearest one of each of the `neighbours` nearest other skills, with its cosine."""
-    _, skill = np.unique([h.skill_id for h in hypotheses], return_inverse=True)
-    # So many of the nearest are sure to hold `neighbours` skills, however many hypotheses a skill has.
-    enough = min(len(hypotheses), neighbours * int(np.bincount(skill).max()))
-    for start in range(0, len(hypotheses), ROWS_AT_ONCE):
-        block = np.round(vectors[start : start + ROWS_AT_ONCE] @ vectors.T, DECIMALS)
-        for anchor, similarities in enumerate(block, start=start):
-            similarities[skill == skill[anchor]] = -np.inf
-            threshold = np.partition(similarities, -enough)[-enough]
-            found = np.flatnonzero((similarities >= threshold) & np.isfinite(similarities))
-            first_of_skill: dict[int, int] = {}
-            for i in found[np.lexsort((found, -similarities[found]))].tolist():
-                first_of_skill.setdefault(int(skill[i]), i)
-            near = list(first_of_skill.values())[:neighbours]
-            yield hypotheses[anchor], [(hypotheses[i], round(float(similarities[i]), DECIMALS)) for i in near]
-
-
-def _spread(proposals: Sequence[Proposal], max_per_skill: int) -> list[Proposal]:
-    """In laps: each lap allows every skill `max_per_skill` more proposals; what must wait keeps its order."""
-    ordered: list[Proposal] = []
-    used: Counter[str] = Counter()
-    waiting, allowed = list(proposals), max_per_skill
-    while waiting:
-        later = []
-        for proposal in waiting:
-            if any(used[skill] >= allowed for skill in proposal.skill_ids):
-                later.append(proposal)
-            else:
-                ordered.append(proposal)
-                used.update(proposal.skill_ids)
-        waiting, allowed = later, allowed + max_per_skill
-    return ordered
+def _closeness(alike: Sequence[Sequence[float]], chosen: Sequence[int]) -> float:
+    return max(min(alike[centre][other] for other in chosen if other != centre) for centre in chosen)

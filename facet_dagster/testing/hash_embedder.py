@@ -15,12 +15,15 @@ class HashEmbedder:
     def __init__(self, dimensions: int = 64) -> None:
         self._dimensions = dimensions
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Unit vectors, one row per text."""
-        vectors = np.zeros((len(texts), self._dimensions), dtype=np.float32)
-        for row, text in enumerate(texts):
-            vectors[row, 0] = 0.1
-            for word in re.findall(r"\w+", text.lower()):
-                vectors[row, 1 + int(digest_of(word)[:8], 16) % (self._dimensions - 1)] += 1.0
-        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-        return vectors
+        vectors = [self.vector(text) for text in texts]
+        return np.array(vectors, dtype=np.float32).reshape(-1, self._dimensions)
+
+    def vector(self, text: str) -> NDArray[np.float32]:
+        """The unit vector of one text."""
+        vector = np.zeros(self._dimensions, dtype=np.float32)
+        vector[0] = 0.1
+        for word in re.findall(r"\w+", text.lower()):
+            vector[1 + int(digest_of(word)[:8], 16) % (self._dimensions - 1)] += 1.0
+        return np.asarray(vector / np.linalg.norm(vector), dtype=np.float32)

@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -34,6 +34,15 @@ def answer(text: str | None, *, usage: bool = True, finish_reason: str = "stop")
     return Reply(body=json.dumps(body).encode())
 
 
+def embeddings(vectors: Sequence[Sequence[float]], *, tokens: int | None = 11) -> Reply:
+    """Embeddings as an endpoint sends them; without `tokens` there is no usage."""
+    data = [{"object": "embedding", "index": n, "embedding": list(vector)} for n, vector in enumerate(vectors)]
+    body: dict[str, Any] = {"object": "list", "data": data, "model": "served-model"}
+    if tokens is not None:
+        body["usage"] = {"prompt_tokens": tokens, "total_tokens": tokens}
+    return Reply(body=json.dumps(body).encode())
+
+
 def failure(status: int, message: str, **headers: str) -> Reply:
     """An error as an endpoint sends it; header names are written with underscores."""
     body = json.dumps({"error": {"message": message, "type": "error"}}).encode()
@@ -41,9 +50,12 @@ def failure(status: int, message: str, **headers: str) -> Reply:
 
 
 class HttpEndpoint:
-    """Context manager: sends the replies in order, the last one for ever; what was asked stands in `requests`."""
+    """Context manager: sends the replies in order, the last one for ever; what was asked stands in `requests`.
 
-    def __init__(self, replies: Iterable[Reply]) -> None:
+    A reply may be a function of what was asked.
+    """
+
+    def __init__(self, replies: Iterable[Reply | Callable[[dict[str, Any]], Reply]]) -> None:
         self._replies = list(replies)
         self._closed = threading.Event()
         self._lock = threading.Lock()
@@ -72,7 +84,8 @@ class HttpEndpoint:
         with self._lock:
             self.requests.append(request)
             self.headers.append(headers)
-            return self._replies[min(len(self.requests), len(self._replies)) - 1]
+            reply = self._replies[min(len(self.requests), len(self._replies)) - 1]
+        return reply if isinstance(reply, Reply) else reply(request)
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         endpoint = self

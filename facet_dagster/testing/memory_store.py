@@ -1,5 +1,6 @@
 """A store in memory: records travel through JSON, as they do on disk, so that what cannot be kept fails here too."""
 
+from collections.abc import Sequence
 from typing import TypeVar
 
 from facet_dagster.errors import InfrastructureError
@@ -23,6 +24,10 @@ class MemoryStore:
         rows[address] = record.model_dump_json()
         return True
 
+    def put_all(self, records: Sequence[StoredRecord]) -> int:
+        """Keep many records of one kind; how many were new."""
+        return sum(self.put(record) for record in records)
+
     def get(self, kind: type[R], group: str, key: str) -> R | None:
         """The record at an address."""
         text = self._rows.get(kind.table, {}).get((group, key))
@@ -32,6 +37,10 @@ class MemoryStore:
         """All records of a kind (of one group), in the order of group and key."""
         rows = sorted(self._rows.get(kind.table, {}).items())
         return [kind.model_validate_json(text) for (owner, _), text in rows if group in (None, owner)]
+
+    def keys(self, kind: type[StoredRecord], group: str | None = None) -> list[str]:
+        """The keys of all records of a kind (of one group), in the order of group and key."""
+        return [key for owner, key in sorted(self._rows.get(kind.table, {})) if group in (None, owner)]
 
     def put_blob(self, data: bytes) -> str:
         """Keep bytes; their SHA-256 is the address."""

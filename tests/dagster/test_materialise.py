@@ -19,7 +19,7 @@ from facet_dagster.definitions import (
     materialise,
     open_instance,
 )
-from facet_dagster.errors import EngineUnavailable, InfrastructureError, SettingsError
+from facet_dagster.errors import BudgetSpent, EngineUnavailable, InfrastructureError, SettingsError
 from facet_dagster.records.bundle import ComponentVersion
 from facet_dagster.records.outcome import Component
 from resources.workshop import WorkshopResource
@@ -173,7 +173,39 @@ def test_seeding_registers_the_partitions(overrides: Mapping[str, object], noteb
         rejects = events(instance, "skill_rejects")[-1].metadata
         assert rejects["dagster/row_count"].value == 1
         assert "empty-skill" in str(rejects["sample"].value)
-    assert notebook.notes == ["planning"]
+    assert notebook.notes[-1] == "planning" and "1 found" in notebook.notes[0]
+
+
+def test_the_pages_of_seeding_show_columns_pictures_and_rates_that_only_warn(
+    instance: dg.DagsterInstance, overrides: Mapping[str, object]
+) -> None:
+    assert materialise(SEEDING, instance=instance, overrides=overrides).success
+    hypotheses = events(instance, "scenario_hypotheses")[-1].metadata
+    seeds = events(instance, "scenario_seeds")[-1].metadata
+    assert [c.name for c in hypotheses["dagster/column_schema"].value.columns][1:3] == ["hypothesis_id", "skill_id"]
+    assert hypotheses["dagster/row_count"].value == 1 and seeds["dagster/row_count"].value == len(SEEDS)
+    for name in ("similarity", "categories"):
+        assert "data:image/png;base64,iVBOR" in str(seeds[name].value)
+    keys = [dg.AssetCheckKey(dg.AssetKey("scenario_hypotheses"), "unusable_rate")]
+    keys.append(dg.AssetCheckKey(dg.AssetKey("scenario_seeds"), "kept_rate"))
+    latest = instance.event_log_storage.get_latest_asset_check_execution_by_key(keys)
+    found = {key.name: latest[key].event.dagster_event.asset_check_evaluation_data for key in keys}
+    assert found["unusable_rate"].passed
+    assert not found["kept_rate"].passed  # the one candidate was refused
+    assert found["kept_rate"].severity is dg.AssetCheckSeverity.WARN
+
+
+def test_a_plan_that_meets_trouble_still_registers_what_is_there(
+    overrides: Mapping[str, object], doors: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def spent(*args: object, **kwargs: object) -> None:
+        raise BudgetSpent("spent")
+
+    monkeypatch.setattr(doors, "plan_seeds", spent)
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = materialise(SEEDING, instance=instance, overrides=overrides)
+        assert result.trouble is not None and result.trouble.exit_code == BudgetSpent.exit_code
+        assert instance.get_dynamic_partitions(scenario_seed.name or "") == list(SEEDS)
 
 
 def test_an_instance_on_disk_is_made_once_and_keeps_what_is_there(tmp_path: Path) -> None:

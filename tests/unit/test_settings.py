@@ -38,6 +38,17 @@ def test_a_live_endpoint_with_a_model_per_role_and_prices() -> None:
     assert settings.budget.usd == 20.0
 
 
+def test_an_embedder_at_an_endpoint_is_a_role_with_a_price() -> None:
+    here = {"FACET_MODEL_EMBEDDER": "e", "FACET_EMBED_BASE_URL": "http://e/v1", "FACET_BUDGET_USD": "1"}
+    settings = load({**here, "FACET_PRICE_EMBEDDER": "0.02,0", "FACET_EMBED_API_KEY": "another-secret"})
+    assert settings.models.names() == {Role.EMBEDDER: "e"}
+    assert settings.models.prices[Role.EMBEDDER].prompt == 0.02
+    assert "another-secret" not in repr(settings) + settings.model_dump_json()
+    assert load({**LIVE, "FACET_MODEL_EMBEDDER": "e"}).models.names()[Role.EMBEDDER] == "e"
+    with pytest.raises(SettingsError, match="FACET_PRICE_EMBEDDER"):
+        load(here)
+
+
 def test_the_key_is_never_shown() -> None:
     settings = load(LIVE)
     assert "a-secret" not in repr(settings) + str(settings.model_dump()) + settings.model_dump_json()
@@ -47,6 +58,8 @@ def test_the_key_is_never_shown() -> None:
     ("environment", "said"),
     [
         ({"FACET_LLM_BASE_URL": "http://x/v1"}, "FACET_MODEL_AUTHOR"),
+        ({"FACET_MODEL_EMBEDDER": "e"}, "FACET_EMBED_BASE_URL"),
+        ({"FACET_EMBED_BASE_URL": "http://x/v1"}, "FACET_MODEL_EMBEDDER"),
         ({"FACET_PRICE_JUDGE": "cheap"}, "FACET_PRICE_JUDGE"),
         ({**LIVE, "FACET_PRICE_AUTHOR": "1,2", "FACET_BUDGET_USD": "20"}, "FACET_PRICE_JUDGE"),
         ({"FACET_MAX_SEEDS": "many"}, "seeding.max_seeds"),

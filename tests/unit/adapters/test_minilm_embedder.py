@@ -29,21 +29,28 @@ def embedder() -> MiniLMEmbedder:
     return MiniLMEmbedder()
 
 
-def test_reference_vectors(embedder: MiniLMEmbedder) -> None:
-    vectors = embedder.embed(list(REFERENCE))
+async def test_reference_vectors(embedder: MiniLMEmbedder) -> None:
+    vectors = await embedder.embed(list(REFERENCE))
     np.testing.assert_allclose(vectors[:, :8], list(REFERENCE.values()), atol=2e-5)
 
 
-def test_padding_does_not_change_a_vector(embedder: MiniLMEmbedder) -> None:
+async def test_what_stands_beside_a_text_does_not_change_its_vector(embedder: MiniLMEmbedder) -> None:
     short = next(iter(REFERENCE))
-    alone, beside = embedder.embed([short]), embedder.embed(["many words " * 30, short])
+    alone, beside = await embedder.embed([short]), await embedder.embed(["many words " * 30, short])
     np.testing.assert_allclose(beside[1], alone[0], atol=1e-6)
 
 
-def test_long_texts_are_cut(embedder: MiniLMEmbedder) -> None:
+async def test_long_texts_are_cut(embedder: MiniLMEmbedder) -> None:
     words = "log " * (MAX_TOKENS - 2)
-    cut, longer = embedder.embed([words, words + "entirely different matters " * 20])
+    cut, longer = await embedder.embed([words, words + "entirely different matters " * 20])
     np.testing.assert_allclose(cut, longer, atol=1e-6)
+
+
+async def test_many_texts_come_back_in_their_order(embedder: MiniLMEmbedder) -> None:
+    texts = [f"rotate log number {n} " * (1 + 40 * (n % 3)) for n in range(60)]  # several batches on several threads
+    together = await embedder.embed(texts)
+    apart = np.concatenate([await embedder.embed([text]) for text in texts[::7]])
+    np.testing.assert_allclose(together[::7], apart, atol=1e-5)
 
 
 def test_a_missing_package_says_how_to_install_it() -> None:

@@ -4,13 +4,15 @@ import re
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from facet_dagster.prompts.ask import Asker
 from facet_dagster.records.call import Role
 from facet_dagster.records.outcome import Reason, Rejected
-from facet_dagster.records.seed import Hypothesis
+from facet_dagster.records.seed import Hypothesis, ScenarioSeed
 from facet_dagster.records.skill import Skill
-from facet_dagster.seeds.judge import Judgement, judge, seed_id_of
+from facet_dagster.seeds.judge import Judgement, judge, longer_id, seed_id_of
 from facet_dagster.seeds.retrieval import Proposal
 from facet_dagster.testing.scripted_model import ScriptedModel
 
@@ -38,7 +40,7 @@ def hypothesis(skill_id: str) -> Hypothesis:
     )
 
 
-PROPOSAL = Proposal(hypothesis("logs"), (hypothesis("sql"),), 0.5)
+PROPOSAL = Proposal((hypothesis("logs"), hypothesis("sql")), 0.5)
 SKILLS = {"logs": skill("logs"), "sql": skill("sql")}
 
 
@@ -72,6 +74,24 @@ async def test_a_kept_candidate_without_a_fitting_title_is_unusable() -> None:
     model = ScriptedModel({"seeds.judge": [verdict(title="Logs"), verdict(title="")]})
     rejected = await judge(PROPOSAL, SKILLS, Asker(model))
     assert isinstance(rejected, Rejected) and rejected.reason is Reason.ANSWER_UNUSABLE
+
+
+@given(st.text(max_size=80), st.from_regex(r"[0-9a-f]{12}", fullmatch=True))
+def test_any_title_gives_a_valid_partition_key(title: str, candidate_id: str) -> None:
+    seed_id = seed_id_of(title, candidate_id)
+    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", seed_id) and len(seed_id) <= 53
+    assert seed_id_of(title, candidate_id) == seed_id
+
+
+def test_an_id_grows_digit_by_digit_and_not_for_ever() -> None:
+    seed = ScenarioSeed(seed_id="plain-words-0123", title="Plain words", skill_ids=(), hypothesis_ids=(), rationale="")
+    ids = []
+    for _ in range(8):
+        seed = longer_id(seed, "0123456789ab")
+        ids.append(seed.seed_id)
+    assert ids[0] == "plain-words-01234" and ids[-1] == "plain-words-0123456789ab"
+    with pytest.raises(ValueError, match="two seeds"):
+        longer_id(seed, "0123456789ab")
 
 
 @pytest.mark.parametrize(

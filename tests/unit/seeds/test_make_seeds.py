@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from facet_dagster.errors import ModelUnavailable
+from facet_dagster.errors import BudgetSpent, ModelRefused, ModelUnavailable
 from facet_dagster.prompts.ask import Asker
 from facet_dagster.records.base import StoredRecord
 from facet_dagster.records.call import ChatRequest
 from facet_dagster.records.outcome import Reason
 from facet_dagster.records.seed import Candidate, Hypothesis, ScenarioSeed
 from facet_dagster.records.skill import Skill
+from facet_dagster.records.terms import SeedingTerms
 from facet_dagster.seeds.pipeline import SeedResult, make_seeds
 from facet_dagster.testing.scripted_model import ScriptedModel
 
@@ -26,8 +27,8 @@ class DictStore:
     def __init__(self) -> None:
         self.records: dict[tuple[type[StoredRecord], str, str], StoredRecord] = {}
 
-    def put(self, record: StoredRecord) -> None:
-        self.records.setdefault((type(record), record.group, record.key), record)
+    def put(self, record: StoredRecord) -> bool:
+        return self.records.setdefault((type(record), record.group, record.key), record) is record
 
     def get(self, kind: type[R], group: str, key: str) -> R | None:
         found = self.records.get((kind, group, key))
@@ -36,6 +37,12 @@ class DictStore:
     def rows(self, kind: type[R], group: str | None = None) -> list[R]:
         found = [r for r in self.records.values() if isinstance(r, kind) and group in (None, r.group)]
         return sorted(found, key=lambda r: r.key)
+
+    def keys(self, kind: type[StoredRecord], group: str | None = None) -> list[str]:
+        raise NotImplementedError
+
+    def put_all(self, records: Sequence[StoredRecord]) -> int:
+        raise NotImplementedError
 
     def put_blob(self, data: bytes) -> str:
         raise NotImplementedError
@@ -47,7 +54,7 @@ class DictStore:
 class LengthEmbedder:
     """Texts of like length are alike."""
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         angles = np.radians([len(text) % 90 for text in texts])
         return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
 
@@ -87,7 +94,9 @@ def honest() -> ScriptedModel:
 
 
 async def make(model: ScriptedModel, store: DictStore, **settings: Any) -> SeedResult:
-    return await make_seeds(SKILLS, Asker(model), LengthEmbedder(), store, **{"max_seeds": 3, **settings})
+    progress = settings.pop("progress", None)
+    terms = SeedingTerms.model_validate({"max_seeds": 3, **settings})
+    return await make_seeds(SKILLS, Asker(model), LengthEmbedder(), store, terms=terms, progress=progress)
 
 
 async def test_everything_made_is_stored_and_nothing_beyond_the_last_seed_is_judged() -> None:
@@ -153,3 +162,73 @@ async def test_a_run_killed_between_two_records_is_completed() -> None:
     again = honest()
     assert await make(again, store) == whole
     assert sorted(r.call.subject for r in again.requests) == sorted(["skill1", kept.candidate_id])
+
+
+async def test_a_refusal_of_one_request_harms_nothing_else() -> None:
+    def mostly(request: ChatRequest) -> dict[str, Any] | ModelRefused:
+        return ModelRefused("too long") if request.call.subject == "skill2" else drafts(request)
+
+    result = await make(ScriptedModel({"seeds.hypotheses": mostly, "seeds.judge": verdict}), DictStore())
+    assert [p.evidence for p in result.problems] == ["skill2: too long"]
+    assert len(result.seeds) == 3
+
+
+async def test_an_endpoint_that_refuses_everything_is_trouble() -> None:
+    model = ScriptedModel({"seeds.hypotheses": lambda _: ModelRefused("wrong key")})
+    with pytest.raises(ModelRefused):
+        await make(model, DictStore(), in_flight=2)
+    assert len(model.requests) <= 2 * 2
+
+
+async def test_a_spent_budget_stops_at_once_and_keeps_what_was_made() -> None:
+    def few(request: ChatRequest) -> dict[str, Any] | BudgetSpent:
+        return drafts(request) if request.call.subject in ("skill0", "skill1") else BudgetSpent("spent")
+
+    store, model = DictStore(), ScriptedModel({"seeds.hypotheses": few})
+    with pytest.raises(BudgetSpent):
+        await make(model, store, in_flight=1)
+    assert {h.skill_id for h in store.rows(Hypothesis)} == {"skill0", "skill1"}
+    assert len(model.requests) == 3
+
+
+async def test_no_skill_is_in_more_seeds_than_allowed() -> None:
+    def yes(request: ChatRequest) -> dict[str, Any]:
+        fours = dict.fromkeys(("relevant", "complementary", "non_redundant", "executable"), True)
+        return {**fours, "reason": "because", "title": "Three plain words"}
+
+    model = ScriptedModel({"seeds.hypotheses": drafts, "seeds.judge": yes})
+    result = await make(model, DictStore(), max_seeds=99, seeds_per_skill=1)
+    used = [skill for seed in result.seeds for skill in seed.skill_ids]
+    assert len(used) == len(set(used)) and result.seeds
+
+
+async def test_two_combinations_never_share_a_seed_id() -> None:
+    store = DictStore()
+    first = await make(honest(), store, max_seeds=1)
+    seed, candidate = first.seeds[0], next(c for c in first.candidates if c.kept)
+    taken = DictStore()
+    taken.put(seed.model_copy(update={"hypothesis_ids": ("other-1", "other-2"), "skill_ids": ("other", "another")}))
+    again = await make(honest(), taken, max_seeds=1)
+    assert again.seeds[0].seed_id == f"{seed.seed_id}{candidate.candidate_id[4]}"
+    assert again.seeds[0].hypothesis_ids == seed.hypothesis_ids
+    assert len(taken.rows(ScenarioSeed)) == 2
+    assert await make(honest(), taken, max_seeds=1) == again
+
+
+async def test_adding_skills_keeps_the_ids_of_candidates_and_seeds() -> None:
+    store = DictStore()
+    first = await make_seeds(SKILLS[:4], Asker(honest()), LengthEmbedder(), store, terms=SeedingTerms(max_seeds=3))
+    await make(honest(), store, max_seeds=9)
+    assert {c.candidate_id for c in first.candidates} <= {c.candidate_id for c in store.rows(Candidate)}
+    assert {s.seed_id: s for s in first.seeds}.items() <= {s.seed_id: s for s in store.rows(ScenarioSeed)}.items()
+    sets = [c.skill_ids for c in store.rows(Candidate)]
+    assert len(sets) == len(set(sets))  # no set of skills was judged twice
+
+
+async def test_progress_over_many_is_not_a_line_each() -> None:
+    many = [s.model_copy(update={"skill_id": f"skill{n}"}) for n, s in enumerate(SKILLS * 100)]
+    said = list[str]()
+    await make_seeds(
+        many, Asker(honest()), LengthEmbedder(), DictStore(), terms=SeedingTerms(max_seeds=1), progress=said.append
+    )
+    assert 50 <= sum("skills asked" in line for line in said) <= 150

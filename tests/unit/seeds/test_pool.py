@@ -1,0 +1,68 @@
+"""Bounded concurrency: few tasks for many items, clean stops, single refusals set aside."""
+
+import asyncio
+
+import pytest
+
+from facet_dagster.errors import BudgetSpent, ModelRefused, ModelUnavailable
+from facet_dagster.seeds.pool import Forbearance, each
+
+
+async def test_results_keep_the_order_and_few_tasks_serve_many_items() -> None:
+    most = 0
+
+    async def work(item: int) -> int:
+        nonlocal most
+        most = max(most, len(asyncio.all_tasks()))
+        await asyncio.sleep(0 if item % 3 else 0.001)
+        return -item
+
+    assert await each(range(500), work, 4) == [-n for n in range(500)]
+    assert most <= 4 + 1  # and the test itself
+
+
+async def test_a_spent_budget_starts_nothing_more() -> None:
+    started: list[int] = []
+
+    async def work(item: int) -> int:
+        started.append(item)
+        await asyncio.sleep(0)
+        if item == 2:
+            raise BudgetSpent("spent")
+        return item
+
+    with pytest.raises(BudgetSpent):
+        await each(range(100), work, 4)
+    assert len(started) <= 8
+
+
+async def test_rare_trouble_stops_nothing_but_is_raised_in_the_end() -> None:
+    done: list[int] = []
+
+    async def work(item: int) -> int:
+        if item % 10 == 0:
+            raise ModelUnavailable(f"item {item}")
+        done.append(item)
+        return item
+
+    with pytest.raises(ModelUnavailable, match="item 0"):
+        await each(range(100), work, 2)
+    assert len(done) == 90
+
+
+async def refuse() -> int:
+    raise ModelRefused("too long")
+
+
+async def answer() -> int:
+    return 1
+
+
+async def test_single_refusals_are_set_aside_and_a_row_of_them_is_trouble() -> None:
+    forbearance = Forbearance(2)
+    for _ in range(3):
+        assert isinstance(await forbearance.answer(refuse()), ModelRefused)
+        assert await forbearance.answer(answer()) == 1
+    assert isinstance(await forbearance.answer(refuse()), ModelRefused)
+    with pytest.raises(ModelRefused):
+        await forbearance.answer(refuse())
