@@ -12,6 +12,7 @@ from facet_dagster.errors import SettingsError
 from facet_dagster.records.base import digest_of
 from facet_dagster.records.skill import Skill, SkillFault, SkillReject
 from facet_dagster.skills.access import screen_access
+from facet_dagster.skills.actionable import judge_by_rules
 from facet_dagster.skills.decode import decode
 from facet_dagster.skills.duplicates import split_duplicates
 from facet_dagster.skills.find import Found, find_skills, list_siblings
@@ -20,7 +21,7 @@ from facet_dagster.skills.language import language_of
 from facet_dagster.skills.licence import licence_of
 from facet_dagster.skills.markdown import Body, view
 from facet_dagster.skills.refusal import Refusal
-from facet_dagster.skills.screen import flags, screen_actionable, screen_safety, screen_size
+from facet_dagster.skills.screen import flags, screen_safety, screen_size
 from facet_dagster.skills.secrets import mask_secrets
 from facet_dagster.skills.shape import dangling_of, files_of, steps_of, tools_of
 
@@ -139,7 +140,10 @@ def _screen(text: str, front: Front, body: Body, siblings: tuple[str, ...]) -> R
         return Refusal(SkillFault.OTHER_LANGUAGE, f"the body is not in English (looks like {language})")
     if (language := language_of(front.values.description)) != "en":
         return Refusal(SkillFault.OTHER_LANGUAGE, f"the description is not in English (looks like {language})")
-    return screen_access(body.text) or screen_actionable(front.values.description, body, siblings)
+    if refusal := screen_access(body.text):
+        return refusal
+    judged = judge_by_rules(front.values.name, front.values.description, body, siblings)
+    return Refusal(SkillFault.NOT_ACTIONABLE, judged.evidence) if judged.verdict == "no" else None
 
 
 def _reject(source: str, path: str, content_hash: str, refusal: Refusal) -> SkillReject:
