@@ -50,13 +50,13 @@ class Work:
     @property
     def some(self) -> bool:
         """Enough of a procedure, unless it only starts scripts that are not there."""
-        procedure = len(self.commands) >= 2 or (self.commands and self.shells >= 2) or self.programs >= 2
+        procedure = len(self.commands) >= 2 or (self.commands and self.shells >= 3) or self.programs >= 2
         return self.much or (bool(procedure) and not self.lacks_scripts)
 
     @property
     def much(self) -> bool:
         """So much that it outweighs signs of something that is out of reach."""
-        return bool(self.script and self.shells) or len(self.commands) >= 4 or self.programs >= 6
+        return bool(self.script and self.shells >= 2) or len(self.commands) >= 4 or self.programs >= 6
 
     @property
     def lacks_scripts(self) -> bool:
