@@ -1,8 +1,9 @@
-"""How right the rules on actionability are, and how fast: python benchmarks/actionability.py SHARED [HALF ...]
+"""How right the rules on actionability are, and how fast: python benchmarks/actionability.py SHARED [PART ...]
 
 Over the hand-labelled skills of tests/fixtures/skill_labels.csv whose texts stand below SHARED (`skills/`, a folder
 tree, and `corpus/skills-20k.parquet`): precision, recall, the table of verdicts against labels, and how often the
-category is the labelled one, for each half. The rules were tuned on `dev`; `test` was kept out of sight until then.
+category is the labelled one, for each part. The rules were tuned on `dev`; `dev2` was kept out of sight
+until a first evaluation and then used as well; `test` was drawn and labelled after the rules were done.
 """
 
 import csv
@@ -28,7 +29,7 @@ from facet_dagster.skills.secrets import mask_secrets
 from facet_dagster.skills.taxonomy import CATEGORIES
 
 LABELS = Path(__file__).parents[1] / "tests" / "fixtures" / "skill_labels.csv"
-HALVES = ("dev", "test")
+PARTS = ("dev", "dev2", "test")
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Sample:
     """One labelled skill and what the rules say of it. `weight` is how many skills of the corpus it stands for."""
 
     name: str
-    half: str
+    part: str
     stratum: str
     weight: float
     actionable: str  # "yes" | "no", by hand
@@ -84,7 +85,7 @@ def _sample(data: bytes, siblings: tuple[str, ...], label: dict[str, str]) -> Sa
         judged = Actionability("no", judged.family, judged.category, refusal.evidence)
     weight = float(label["weight"])
     return Sample(
-        values.name, label["half"], label["stratum"], weight, label["actionable"], label["category"], judged, seconds
+        values.name, label["part"], label["stratum"], weight, label["actionable"], label["category"], judged, seconds
     )
 
 
@@ -129,14 +130,14 @@ def _mean(values: Iterable[bool]) -> float:
     return statistics.fmean(values)
 
 
-def main(shared: Path, halves: Sequence[str]) -> None:
+def main(shared: Path, parts: Sequence[str]) -> None:
     """Print the tables."""
-    found = [each for each in samples(shared) if each.half in halves]
+    found = [each for each in samples(shared) if each.part in parts]
     print(f"machine: {platform.platform()}; {len(found)} labelled skills")
-    for half in halves:
-        chosen = [each for each in found if each.half == half]
+    for part in parts:
+        chosen = [each for each in found if each.part == part]
         result = scores(chosen)
-        print(f"\n## {half} ({len(chosen)})\n\n| rules | label yes | label no |\n|---|---|---|")
+        print(f"\n## {part} ({len(chosen)})\n\n| rules | label yes | label no |\n|---|---|---|")
         for verdict in ("yes", "open", "no"):
             print(f"| {verdict} | {result.table[verdict, 'yes']} | {result.table[verdict, 'no']} |")
         print(f"\nyes: precision {result.precision:.3f}, recall {result.recall:.3f}; no: precision", end=" ")
@@ -169,4 +170,4 @@ def _print_weighted(chosen: Sequence[Sample]) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2:] or HALVES)
+    main(Path(sys.argv[1]), sys.argv[2:] or PARTS)

@@ -25,6 +25,7 @@ class Kind:
     what: str
     least: int
     soft: bool
+    account: bool
     name: frozenset[str]
     head: frozenset[str]
     body: frozenset[str]
@@ -70,7 +71,7 @@ def _signs(text: str) -> frozenset[str]:
 
 def _kind(table: dict[str, Any]) -> Kind:
     signs = (_signs(table.get(place, "")) for place in ("name", "head", "body"))
-    return Kind(table["what"], table["least"], table.get("soft", False), *signs)
+    return Kind(table["what"], table["least"], table.get("soft", False), table.get("account", False), *signs)
 
 
 _KINDS = tuple(_kind(table) for table in tomllib.loads(Path(__file__).with_suffix(".toml").read_text()).values())

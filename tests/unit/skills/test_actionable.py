@@ -15,7 +15,7 @@ SHELL = "```bash\nsort -u names.txt | comm -12 - other.txt > both.txt\nawk -F, '
 
 
 def judged(
-    body: str, *, name: str = "join-lists", description: str = "Joins lists.", siblings: tuple[str, ...] = ()
+    body: str, *, name: str = "csv-lists", description: str = "Joins lists.", siblings: tuple[str, ...] = ()
 ) -> Actionability:
     return judge_by_rules(name, description, view(body), siblings)
 
@@ -33,9 +33,11 @@ def judged(
         ("```python\nprint(1)\n```", (), "open"),
         ("```bash\npip install x\n```", (), "open"),
         ("```bash\npython3 scripts/run.py a\n```\n```bash\npython3 scripts/run.py b\n```", (), "open"),
-        ("```bash\npython3 scripts/run.py a\n```", ("scripts/run.py",), "open"),
-        ("```bash\nscripts/run.py a\n```\n" * 2, ("scripts/run.py",), "yes"),
-        ("```python\nprint(1)\n```\n```rust\nfn main() {}\n```", (), "yes"),
+        ("```bash\npython3 scripts/run.py a\n```", ("scripts/run.py",), "yes"),
+        ("```bash\nsomebodys-tool a\n```\n```bash\nsomebodys-tool b\n```", (), "open"),
+        ("```bash\ncurl -O http://x.invalid/a\ntar xf a\ngrep b c\n```", (), "open"),
+        ("```python\nprint(1)\n```\n```rust\nfn main() {}\n```", (), "open"),
+        ("```python\nprint(1)\n```\n" * 3, (), "yes"),
         (SHELL, (), "yes"),
     ],
 )
@@ -63,14 +65,37 @@ def test_what_a_sealed_container_lacks_is_named(name: str, description: str, bod
 
 
 def test_much_local_work_leaves_a_soft_class_open() -> None:
-    body = "```bash\npython3 scripts/check.py skill\n```\n" + "claude code, the skill, skill md. " * 3
-    assert judged(body, name="check-skill", siblings=("scripts/check.py",)).verdict == "open"
-    assert judged("Run `check it now`.\n" + body[60:], name="check-skill").verdict == "no"
+    signs = "claude code, the skill, skill md. " * 3
+    shell = "```bash\npython3 scripts/check.py skill\n```\n" * 2
+    assert judged(shell + signs, name="check-skill", siblings=("scripts/check.py",)).verdict == "open"
+    assert judged("Run `check it now`.\n" + signs, name="check-skill").verdict == "no"
+
+
+@pytest.mark.parametrize(
+    ("body", "verdict"),
+    [
+        (SHELL + "Put the api key of the service into the file.", "yes"),
+        (SHELL + "An api key, from your account.", "open"),
+        (SHELL + "An api key or access token of your account; sign up.", "open"),
+        ("Run `sort -u a`. An api key or access token of your account; sign up.", "no"),
+        ("```bash\nsomebodys-tool login\nsort a\nuniq a\n```", "no"),
+        ("```bash\nexport SOME_API_KEY=x\nsort a\nuniq a\n```", "no"),
+        (SHELL + "```bash\nsomebodys-tool auth login\n```", "open"),
+    ],
+)
+def test_signs_of_an_account_weigh_though_no_service_is_named(body: str, verdict: str) -> None:
+    assert judged(body).verdict == verdict
+
+
+def test_a_subject_for_people_is_not_kept_by_rule() -> None:
+    assert judged(SHELL, name="roadmap-planning").verdict == "open"
+    assert judged("Run `sort -u names.txt`.", name="roadmap-planning").verdict == "no"
+    assert "planning-and-product" in judged(SHELL, name="roadmap-planning").evidence
 
 
 def test_a_mere_mention_costs_nothing() -> None:
-    text = "Exports of Notion or of Slack work as well; a GPU is not needed, nor an API key."
-    assert judged(SHELL + text, description="Joins lists, those of Slack too.").verdict == "yes"
+    text = "Exports of Notion or of Slack work as well; a GPU is not needed."
+    assert judged(SHELL + text, description="Joins lists of lines, even for Slack.").verdict == "yes"
 
 
 def test_the_place_comes_with_every_verdict() -> None:

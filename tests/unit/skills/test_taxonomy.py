@@ -23,7 +23,7 @@ def test_five_families_hold_thirty_four_categories() -> None:
 def cues() -> list[str]:
     tables = [tomllib.loads(path.read_text(encoding="utf-8")) for path in TABLES.values()]
     entries = [entry for table in tables for group in table.values() for entry in group.items()]
-    texts = [text for key, text in entries if key not in {"what", "least", "soft"}]
+    texts = [text for key, text in entries if isinstance(text, str) and key != "what"]
     return [" ".join(cue.split()) for text in texts for cue in text.split(",")]
 
 
