@@ -29,7 +29,7 @@ from facet_dagster.skills.secrets import mask_secrets
 from facet_dagster.skills.taxonomy import CATEGORIES
 
 LABELS = Path(__file__).parents[1] / "tests" / "fixtures" / "skill_labels.csv"
-PARTS = ("dev", "dev2", "test")
+PARTS = ("dev", "dev2", "dev3", "test")
 
 
 @dataclass(frozen=True)
