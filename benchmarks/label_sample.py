@@ -1,7 +1,7 @@
 """Draw skills to label by hand, blind: python benchmarks/label_sample.py SHARED SEED COUNT > digests.txt 2> known.csv
 
 English, valid, not yet labelled skills of SHARED/corpus/skills-20k.parquet, equally many of each verdict of the rules
-and of the largest source and the others, in random order. A digest shows what a labeller needs and not what the rules say.
+and of the largest source and the others, in random order. A digest shows what a labeller needs, not what the rules say.
 On standard error, in the same order, stand the columns of tests/fixtures/skill_labels.csv that are known by then
 (hash, source, path, stratum, weight): they give the verdicts away, so look at them after the labels are written down.
 """
