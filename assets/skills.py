@@ -1,17 +1,26 @@
-"""Skills: every folder read is a valid skill or a reject with one reason."""
+"""Skills: every folder read is a valid skill or a reject with one reason; checks warn where the rates look odd."""
 
-from collections import Counter
-from collections.abc import Iterator
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import dagster as dg
 
 from assets.markdown import table
-from facet_dagster.records.base import digest_of
-from facet_dagster.skills.ingest import read_skills
+from facet_dagster.ports import Store
+from facet_dagster.records.base import StoredRecord, digest_of
+from facet_dagster.records.skill import Skill, SkillFault, SkillIngest, SkillReject
+from facet_dagster.skills.history import read_history
+from facet_dagster.skills.stats import SkillStats, stats_of
+from facet_dagster.yields.bars import bars_png
 from resources.doors import Doors
+from resources.watching import Onlooker
 from resources.workshop import Session
 
 SAMPLE = 25  # rows shown on a page
+REJECTED, UNREADABLE, COPIES = 0.9, 0.05, 0.5
+"""Shares of all folders above which a source is likely not what it was thought to be. In the public corpus: about a
+half is refused, a thousandth is unreadable, a fifth are copies."""
 
 
 @dg.multi_asset(
@@ -25,36 +34,104 @@ SAMPLE = 25  # rows shown on a page
             group_name="skills",
             kinds={"parquet"},
         ),
-    ]
+    ],
+    check_specs=[
+        dg.AssetCheckSpec("reject_rate", asset="skill_rejects", description=f"At most {REJECTED:.0%} are refused."),
+        dg.AssetCheckSpec(
+            "unreadable_rate", asset="skill_rejects", description=f"At most {UNREADABLE:.0%} cannot be read."
+        ),
+        dg.AssetCheckSpec("duplicate_rate", asset="skills", description=f"At most {COPIES:.0%} are copies of others."),
+    ],
 )
 def skill_folders(
-    workshop: dg.ResourceParam[Session], doors: dg.ResourceParam[Doors]
-) -> Iterator[dg.MaterializeResult[None]]:
-    """Read the folder of the settings and keep all that was found."""
-    ingest = read_skills(workshop.settings.skills)
-    doors.keep_skills(ingest, workshop.workshop)
-    noted = [skill for skill in ingest.skills if skill.notes]
-    yield dg.MaterializeResult(
+    context: dg.AssetExecutionContext,
+    workshop: dg.ResourceParam[Session],
+    doors: dg.ResourceParam[Doors],
+    onlooker: dg.ResourceParam[Onlooker],
+) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
+    """Read the source of the settings and the inbox, and show how all that the store knows stands now."""
+
+    def say(line: str) -> None:
+        context.log.info(line)
+        onlooker.note(line)
+
+    settings, store = workshop.settings, workshop.workshop.store
+    sources = doors.skill_sources(settings.skills, settings.inbox)
+    ingest = doors.ingest_skills(sources, store, settings.ingest, say)
+    stats = stats_of(store)
+    yield _skills(store, ingest, stats)
+    yield _rejects(store, stats)
+    copies = stats.share(SkillFault.DUPLICATE, SkillFault.NEAR_DUPLICATE)
+    yield _check("skills", "duplicate_rate", copies, COPIES)
+    yield _check("skill_rejects", "reject_rate", stats.refused / stats.found if stats.found else 0.0, REJECTED)
+    unreadable = stats.share(SkillFault.UNREADABLE, SkillFault.TOO_LARGE)
+    yield _check("skill_rejects", "unreadable_rate", unreadable, UNREADABLE)
+
+
+def _skills(store: Store, ingest: SkillIngest, stats: SkillStats) -> dg.MaterializeResult[None]:
+    entries = sorted((e for e in read_history(store).live() if e.state == "kept"), key=lambda e: e.skill_key)
+    sample = [store.get(Skill, "all", entry.skill_key) for entry in entries[:SAMPLE]]
+    shown = [skill for skill in sample if skill is not None]
+    return dg.MaterializeResult(
         asset_key="skills",
         metadata={
-            "dagster/row_count": len(ingest.skills),
-            "folder": dg.MetadataValue.path(workshop.settings.skills),
-            "licences": table(("licence", "skills"), Counter(s.licence for s in ingest.skills).most_common()),
-            "sample": table(
-                ("skill", "name", "description"), ((s.skill_id, s.name, s.description) for s in ingest.skills[:SAMPLE])
-            ),
-            "notes": table(("skill", "notes"), ((s.skill_id, "; ".join(s.notes)) for s in noted[:SAMPLE])),
+            "dagster/row_count": stats.kept,
+            "dagster/column_schema": _schema(Skill),
+            "found": ingest.found,
+            "new_or_changed": ingest.fresh,
+            "removed": ingest.removed,
+            "open": stats.open,
+            "funnel": table(("step", "folders"), stats.funnel),
+            "sources": table(("source", "folders"), stats.sources.most_common()),
+            "licences": table(("licence", "skills"), stats.licences.most_common()),
+            "languages": table(("language", "folders"), stats.languages.most_common()),
+            "categories": _picture("Kept skills by category", dict(stats.categories.most_common())),
+            "cluster_sizes": table(("copies", "clusters"), sorted(stats.clusters.items(), reverse=True)),
+            "sample": table(("skill", "name", "description"), ((s.skill_id, s.name, s.description) for s in shown)),
+            "notes": table(("skill", "notes"), ((s.skill_id, "; ".join(s.notes)) for s in shown if s.notes)),
         },
-        data_version=dg.DataVersion(digest_of("\n".join(s.skill_id for s in ingest.skills))[:32]),
+        data_version=dg.DataVersion(digest_of("\n".join(entry.skill_key for entry in entries))[:32]),
     )
-    yield dg.MaterializeResult(
+
+
+def _rejects(store: Store, stats: SkillStats) -> dg.MaterializeResult[None]:
+    entries = sorted((e for e in read_history(store).live() if e.reject_key), key=lambda e: e.reject_key)
+    sample = [store.get(SkillReject, "all", entry.reject_key) for entry in entries[:SAMPLE]]
+    reasons = dict(stats.reasons.most_common())
+    return dg.MaterializeResult(
         asset_key="skill_rejects",
         metadata={
-            "dagster/row_count": len(ingest.rejects),
-            "reasons": table(("reason", "folders"), Counter(r.fault.value for r in ingest.rejects).most_common()),
+            "dagster/row_count": stats.refused,
+            "dagster/column_schema": _schema(SkillReject),
+            "picture": _picture("Refused folders by reason", reasons),
+            "reasons": table(("reason", "folders"), reasons.items()),
             "sample": table(
-                ("folder", "reason", "evidence"), ((r.path, r.fault, r.evidence) for r in ingest.rejects[:SAMPLE])
+                ("folder", "reason", "evidence"), ((r.path, r.fault, r.evidence) for r in sample if r is not None)
             ),
         },
-        data_version=dg.DataVersion(digest_of("\n".join(r.key for r in ingest.rejects))[:32]),
+        data_version=dg.DataVersion(digest_of("\n".join(entry.reject_key for entry in entries))[:32]),
     )
+
+
+def _check(asset: str, name: str, share: float, limit: float) -> dg.AssetCheckResult:
+    return dg.AssetCheckResult(
+        asset_key=asset,
+        check_name=name,
+        passed=share <= limit,
+        severity=dg.AssetCheckSeverity.WARN,
+        metadata={"share": share, "limit": limit},
+    )
+
+
+def _picture(title: str, counts: Mapping[str, int]) -> dg.MarkdownMetadataValue:
+    picture = b64encode(bars_png(title, counts)).decode()
+    return dg.MetadataValue.md(f"![{title}](data:image/png;base64,{picture})")
+
+
+def _schema(kind: type[StoredRecord]) -> dg.TableSchema:
+    columns = ((name, info.annotation) for name, info in kind.model_fields.items())
+    return dg.TableSchema([dg.TableColumn(name, _type_name(annotation)) for name, annotation in columns])
+
+
+def _type_name(annotation: Any) -> str:
+    return annotation.__name__ if isinstance(annotation, type) and not hasattr(annotation, "__args__") else "list"

@@ -18,6 +18,7 @@ from resources.watching import NoOnlooker
 from resources.workshop import Session as Session  # callers build one for `overrides`
 from resources.workshop import WorkshopResource
 from sensors.compaction import daily_compaction
+from sensors.inbox import skill_inbox
 from sensors.leftovers import hourly_sweep
 from sensors.seeds import unregistered_seeds
 
@@ -69,7 +70,7 @@ def build_defs(overrides: Mapping[str, object] | None = None) -> dg.Definitions:
     return dg.Definitions(
         assets=dg.load_assets_from_modules(modules),
         jobs=[*_jobs(), maintenance.sweep_leftovers, maintenance.compact_store],
-        sensors=[unregistered_seeds],
+        sensors=[unregistered_seeds, skill_inbox],
         schedules=[hourly_sweep, daily_compaction],
         resources=resources,
         executor=dg.in_process_executor,
@@ -78,7 +79,7 @@ def build_defs(overrides: Mapping[str, object] | None = None) -> dg.Definitions:
 
 def _jobs() -> Iterator[dg.JobDefinition]:
     for name, assets, description in (
-        ("read_skills", SKILLS, "Read the folder of skills."),
+        ("read_skills", SKILLS, "Read the source of skills and the inbox."),
         ("plan_seeds", SEEDING, "Make hypotheses and scenario seeds from the skills."),
         ("construct_all", CONSTRUCTION, "Walk scenario seeds to their end, repair rounds included."),
         ("rollouts", ROLLOUTS, "Let the teacher attempt the accepted tasks."),

@@ -7,6 +7,7 @@ station works, and anything about Dagster or terminals.
 import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 
 from facet_dagster.construction import Watcher, construct
 from facet_dagster.errors import SettingsError
@@ -18,21 +19,31 @@ from facet_dagster.records.call import Role
 from facet_dagster.records.outcome import Component
 from facet_dagster.records.rollout import Trial
 from facet_dagster.records.seed import ScenarioSeed
-from facet_dagster.records.skill import Skill
+from facet_dagster.records.skill import Skill, SkillIngest
+from facet_dagster.records.terms import IngestTerms
 from facet_dagster.rollout.limits import TrialLimits
 from facet_dagster.rollout.trial import run_trial
 from facet_dagster.seeds.pipeline import SeedResult, make_seeds
-from facet_dagster.skills.ingest import Ingest
+from facet_dagster.skills.ingest import ingest
+from facet_dagster.skills.sources.detect import open_source
+from facet_dagster.skills.sources.entry import Source
+from facet_dagster.skills.sources.inbox import InboxSource
 from facet_dagster.tasks import accepted_bench
 from facet_dagster.validation.grade import grade
 from facet_dagster.validation.kit import contents_of_tests
 from facet_dagster.workshop import Workshop
 
 
-def keep_skills(ingest: Ingest, workshop: Workshop) -> None:
-    """Put what was read into the store: every folder is there, valid or refused."""
-    for record in (*ingest.skills, *ingest.rejects):
-        workshop.store.put(record)
+def skill_sources(skills: Path, inbox: Path | None = None) -> list[Source]:
+    """What the settings name: the source of skills, and everything in the inbox. Raises SettingsError."""
+    return [open_source(skills), *([InboxSource(inbox)] if inbox else [])]
+
+
+def ingest_skills(
+    sources: Sequence[Source], store: Store, terms: IngestTerms, progress: Callable[[str], None] | None = None
+) -> SkillIngest:
+    """Sources to skills and rejects in the store; only what is new or has changed is worked on."""
+    return ingest(sources, store, workers=terms.workers, say=progress)
 
 
 async def plan_seeds(

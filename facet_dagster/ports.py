@@ -81,6 +81,10 @@ class Store(Protocol):
         """Keep a record. An address that is taken keeps what it has: False, and nothing was written."""
         ...
 
+    def put_all(self, records: Sequence[StoredRecord]) -> int:
+        """Keep many records of one kind in one write: all of them or, in a crash, none. How many were new."""
+        ...
+
     def get(self, kind: type[R], group: str, key: str) -> R | None: ...
 
     def rows(self, kind: type[R], group: str | None = None) -> list[R]:

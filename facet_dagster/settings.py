@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from facet_dagster.errors import SettingsError
 from facet_dagster.records.call import Role
-from facet_dagster.records.terms import ConstructionTerms, RolloutTerms, SeedingTerms
+from facet_dagster.records.terms import ConstructionTerms, IngestTerms, RolloutTerms, SeedingTerms
 
 PROJECT = Path(__file__).resolve().parent.parent
 
@@ -57,15 +57,19 @@ class Budget(_Section):
 
 
 class Settings(_Section):
-    """One resolved configuration. `store` is a path or URL; `organisation` is the first half of task names."""
+    """One resolved configuration. `skills` is a source of skills (a folder, a dump, an archive), `inbox` a folder of
+    more of them; `store` is a path or URL; `organisation` is the first half of task names.
+    """
 
     skills: Path = PROJECT / "data" / "skills"
+    inbox: Path | None = None
     store: str = Field(min_length=1, default=str(PROJECT / "data" / "store"))
     out: Path = PROJECT / "data" / "out"
     dagster_home: Path = PROJECT / "data" / "dagster"
     organisation: str = Field(default="facet-dagster", pattern=r"^[a-z0-9][a-z0-9-]*$")
     models: Models = Models()
     budget: Budget = Budget()
+    ingest: IngestTerms = IngestTerms()
     seeding: SeedingTerms = SeedingTerms()
     construction: ConstructionTerms = ConstructionTerms()
     rollouts: RolloutTerms = RolloutTerms()
@@ -74,6 +78,9 @@ class Settings(_Section):
 # Environment variable -> where it goes. The environment wins over the profile.
 _VARIABLES: dict[str, tuple[str, ...]] = {
     "FACET_SKILLS": ("skills",),
+    "FACET_INBOX": ("inbox",),
+    "FACET_INGEST_WORKERS": ("ingest", "workers"),
+    "FACET_DECIDE_OPEN": ("ingest", "decide_open"),
     "FACET_STORE": ("store",),
     "FACET_OUT": ("out",),
     "FACET_DAGSTER_HOME": ("dagster_home",),

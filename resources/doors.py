@@ -4,17 +4,20 @@ A door is called by the command line and by the assets alike. Does not belong he
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 from facet_dagster.construction import Watcher
+from facet_dagster.ports import Store
 from facet_dagster.records.base import Record
 from facet_dagster.records.bundle import SeedOutcome
 from facet_dagster.records.outcome import Component
 from facet_dagster.records.rollout import Trial
 from facet_dagster.records.seed import ScenarioSeed
-from facet_dagster.records.skill import Skill
+from facet_dagster.records.skill import Skill, SkillIngest
+from facet_dagster.records.terms import IngestTerms
 from facet_dagster.seeds.pipeline import SeedResult
-from facet_dagster.skills.ingest import Ingest
+from facet_dagster.skills.sources.entry import Source
 from facet_dagster.workshop import Workshop
 
 Card = Record | Mapping[str, Any]
@@ -23,7 +26,15 @@ Card = Record | Mapping[str, Any]
 class Doors(Protocol):
     """What facet_dagster.pipeline offers; see there for meaning and errors."""
 
-    def keep_skills(self, ingest: Ingest, workshop: Workshop) -> None: ...
+    def skill_sources(self, skills: Path, inbox: Path | None = None) -> list[Source]: ...
+
+    def ingest_skills(
+        self,
+        sources: Sequence[Source],
+        store: Store,
+        terms: IngestTerms,
+        progress: Callable[[str], None] | None = None,
+    ) -> SkillIngest: ...
 
     async def plan_seeds(
         self, skills: Sequence[Skill], workshop: Workshop, progress: Callable[[str], None] | None = None

@@ -4,6 +4,7 @@ Nobody locks anybody: every file is written under a temporary name and appears w
 Layout: `format.json`, `<table>/<group>/<key>.parquet`, `<table>/_compacted/<n>.parquet`, `blobs/<aa>/<sha256>`.
 """
 
+from collections.abc import Sequence
 from threading import RLock
 from typing import TypeVar
 
@@ -16,13 +17,16 @@ from facet_dagster.records.bundle import ComponentVersion, SeedOutcome
 from facet_dagster.records.call import LedgerRow
 from facet_dagster.records.rollout import Trial
 from facet_dagster.records.seed import Candidate, Hypothesis, ScenarioSeed
-from facet_dagster.records.skill import Skill, SkillReject
+from facet_dagster.records.skill import Skill, SkillClass, SkillEntry, SkillIngest, SkillReject
 
 R = TypeVar("R", bound=StoredRecord)
 
 KINDS: tuple[type[StoredRecord], ...] = (
     Skill,
     SkillReject,
+    SkillClass,
+    SkillEntry,
+    SkillIngest,
     Hypothesis,
     Candidate,
     ScenarioSeed,
@@ -57,6 +61,14 @@ class ParquetStore:
         with self._lock:
             self._mark()
             return self._table(record.table).put(record)
+
+    def put_all(self, records: Sequence[StoredRecord]) -> int:
+        """Keep many records of one kind in one file; how many were new. On disk when this returns."""
+        if not records:
+            return 0
+        with self._lock:
+            self._mark()
+            return self._table(records[0].table).put_all(records)
 
     def get(self, kind: type[R], group: str, key: str) -> R | None:
         """The record at an address."""

@@ -22,6 +22,7 @@ from facet_dagster.records.base import StoredRecord
 
 VERSION = 1
 ROW_GROUP = 64  # rows that are read together to get one of them out of a compacted file
+_AT_ONCE = 16 * ROW_GROUP  # records that are turned into columns together
 _MARK = "format.json"
 
 R = TypeVar("R", bound=StoredRecord)
@@ -86,10 +87,12 @@ def table_of(records: Sequence[StoredRecord]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=schema)
 
 
-def parquet_bytes(table: pa.Table) -> bytes:
-    """A Parquet file in memory, in small row groups."""
+def parquet_bytes(records: Sequence[StoredRecord]) -> bytes:
+    """Records of one kind as a Parquet file in memory, in small row groups."""
     buffer = io.BytesIO()
-    pq.write_table(table, buffer, compression="zstd", row_group_size=ROW_GROUP)
+    with pq.ParquetWriter(buffer, schema_of(type(records[0])), compression="zstd") as writer:
+        for start in range(0, len(records), _AT_ONCE):  # a whole collection as Python rows would not fit in memory
+            writer.write_table(table_of(records[start : start + _AT_ONCE]), row_group_size=ROW_GROUP)
     return buffer.getvalue()
 
 

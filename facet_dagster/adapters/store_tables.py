@@ -8,7 +8,7 @@ in both places counts once; the compacted one, being older, wins.
 
 import time
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 from uuid import uuid4
@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from facet_dagster.adapters.store_files import StoreFiles, base_name, file_name
-from facet_dagster.adapters.store_format import parquet_bytes, parse, table_of
+from facet_dagster.adapters.store_format import parquet_bytes, parse
 from facet_dagster.errors import InfrastructureError
 from facet_dagster.records.base import StoredRecord
 
@@ -45,7 +45,21 @@ class Table:
         if self._files.exists(path):
             return False
         self._refresh()
-        return address not in self._index and self._files.write(path, parquet_bytes(table_of([record])))
+        return address not in self._index and self._files.write(path, parquet_bytes([record]))
+
+    def put_all(self, records: Sequence[StoredRecord]) -> int:
+        """Write the rows whose address is free into one compacted file; how many those were."""
+        self._refresh()
+        present = {base_name(folder) for folder in self._files.folders(self._folder)}
+        groups = {record.group for record in records if file_name(record.group) in present}
+        taken = {path for group in groups for path in self._singles(group)}
+        fresh: dict[Address, StoredRecord] = {}
+        for record in records:
+            address = (record.group, record.key)
+            if address not in self._index and self._single(address) not in taken:
+                fresh.setdefault(address, record)
+        self._write_compacted([fresh[address] for address in sorted(fresh)])
+        return len(fresh)
 
     def get(self, kind: type[R], group: str, key: str) -> R | None:
         """One row: one file is opened, or one row group of a compacted file."""
@@ -61,7 +75,8 @@ class Table:
         if address not in self._index:
             return None
         path, row = self._index[address]
-        return parse(kind, self._records(path, {row})[row], path)
+        ((_, text),) = self._records(path, {row})
+        return parse(kind, text, path)
 
     def rows(self, kind: type[R], group: str | None) -> list[R]:
         """All rows (of one group) in the order of group and key."""
@@ -74,7 +89,7 @@ class Table:
         wanted = {a: place for a, place in self._index.items() if group is None or a[0] == group}
         for file in sorted({file for file, _ in wanted.values()}):
             here = {row: a for a, (name, row) in wanted.items() if name == file}
-            found.update({here[row]: parse(kind, text, file) for row, text in self._records(file, set(here)).items()})
+            found.update({here[row]: parse(kind, text, file) for row, text in self._records(file, set(here))})
         return [found[address] for address in sorted(found)]
 
     def paths(self) -> list[str]:
@@ -87,13 +102,15 @@ class Table:
         paths = list(self._singles(None))
         rows = {p: row for p in paths if (row := self._read_single(p))}
         fresh = {address: text for address, text in rows.values() if address not in self._index}
-        if fresh:
-            table = table_of([parse(kind, fresh[address], self._folder) for address in sorted(fresh)])
-            name = f"{time.time_ns():020d}-{uuid4().hex[:8]}{_SUFFIX}"
-            self._files.write(f"{self._folder}/{COMPACTED}/{name}", parquet_bytes(table))
+        self._write_compacted([parse(kind, fresh[address], self._folder) for address in sorted(fresh)])
         for path in rows:
             self._files.remove(path)
         return len(rows)
+
+    def _write_compacted(self, records: Sequence[StoredRecord]) -> None:
+        if records:
+            name = f"{time.time_ns():020d}-{uuid4().hex[:8]}{_SUFFIX}"
+            self._files.write(f"{self._folder}/{COMPACTED}/{name}", parquet_bytes(records))
 
     def _single(self, address: Address) -> str:
         return f"{self._folder}/{file_name(address[0])}/{file_name(address[1])}{_SUFFIX}"
@@ -127,18 +144,17 @@ class Table:
                 self._index.setdefault(address, (path, row))
             self._seen.add(path)
 
-    def _records(self, path: str, rows: set[int]) -> dict[int, str]:
-        """The JSON of some rows of a compacted file; only the row groups that hold them are read."""
-        file, found, start = self._compacted(path), dict[int, str](), 0
+    def _records(self, path: str, rows: set[int]) -> Iterator[tuple[int, str]]:
+        """Number and JSON of some rows of a compacted file; only the row groups that hold them are read."""
+        file, start = self._compacted(path), 0
         for number in range(file.num_row_groups):
             end = start + file.metadata.row_group(number).num_rows
-            here = [row for row in rows if start <= row < end]
+            here = [row for row in range(start, end) if row in rows]
             if here:
                 with _damage(path):
                     column = file.read_row_group(number, columns=["record"], use_threads=False)["record"].to_pylist()
-                found.update({row: column[row - start] for row in here})
+                yield from ((row, column[row - start]) for row in here)
             start = end
-        return found
 
     def _compacted(self, path: str) -> pq.ParquetFile:
         if path not in self._kept:

@@ -32,7 +32,7 @@ def examine(settings: Settings) -> list[Finding]:
         *_engine(),
         _embedder(),
         _model(settings),
-        Finding("skills", settings.skills.is_dir(), str(settings.skills), "set FACET_SKILLS to a folder of skills"),
+        Finding("skills", settings.skills.exists(), str(settings.skills), "set FACET_SKILLS to a source of skills"),
     ]
 
 

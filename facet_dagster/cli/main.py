@@ -5,7 +5,6 @@ Exit codes: 0 done (rejected seeds are a result, not an error), 1 unexpected, 2 
 accepted.
 """
 
-import os
 import signal
 import sys
 from collections.abc import Callable
@@ -17,11 +16,12 @@ from rich.console import Console
 
 from facet_dagster.adapters.parquet_store import ParquetStore
 from facet_dagster.cli import doctor as doctoring
+from facet_dagster.cli.common import Profile, make_console, read_settings
 from facet_dagster.cli.plain import plain
 from facet_dagster.cli.show import seed_table, show_seed
+from facet_dagster.cli.skills import skills_app
 from facet_dagster.errors import FacetError, InfrastructureError, SettingsError
 from facet_dagster.records.outcome import Component
-from facet_dagster.settings import Settings, load
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -29,18 +29,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Agent skills in, verified terminal tasks, trajectories and SFT sets out.",
 )
-PIPE_WIDTH = 220
-Profile = Annotated[Path | None, typer.Option(help="TOML profile of the run, for example data/profiles/full.toml")]
-
-
-def _settings(profile: Path | None = None) -> Settings:
-    return load(os.environ, profile)
-
-
-def _console() -> Console:
-    """A console as wide as the terminal; where there is none, wide enough that ids can be copied out of tables."""
-    console = Console(soft_wrap=True)
-    return console if console.is_terminal else Console(soft_wrap=True, width=PIPE_WIDTH)
+app.add_typer(skills_app, name="skills")
 
 
 @app.command()
@@ -49,17 +38,19 @@ def doctor(
     profile: Profile = None,
 ) -> None:
     """Check what a run needs; with --fix bring what is missing."""
-    console = _console()
+    console = make_console()
     if fix:
         doctoring.fix(lambda line: console.print(line, style="dim", highlight=False))
-    if not doctoring.report(doctoring.examine(_settings(profile)), console):
+    if not doctoring.report(doctoring.examine(read_settings(profile)), console):
         raise typer.Exit(2)
 
 
 @app.command()
 def run(
     profile: Profile = None,
-    skills: Annotated[Path | None, typer.Option(help="folder of SKILL.md folders")] = None,
+    skills: Annotated[
+        Path | None, typer.Option(help="a source of skills: a folder, a checkout, a dump, an archive")
+    ] = None,
     seed: Annotated[list[str] | None, typer.Option(help="only this seed (repeatable)")] = None,
     record: Annotated[Path | None, typer.Option(help="keep every completion as a recording in this folder")] = None,
 ) -> None:
@@ -67,10 +58,10 @@ def run(
     # Dagster takes seconds to import, and only this command and `ui` need it.
     from facet_dagster.cli.run import run_line
 
-    settings = _settings(profile)
+    settings = read_settings(profile)
     if skills is not None:
         settings = settings.model_copy(update={"skills": skills})
-    run_line(settings, _console(), seeds=seed, record=record)
+    run_line(settings, make_console(), seeds=seed, record=record)
 
 
 @app.command()
@@ -78,7 +69,7 @@ def rerun(seed: str, component: Component, profile: Profile = None) -> None:
     """Write one component of one seed again; execute and validate what depends on it."""
     from facet_dagster.cli.rerun import rerun as rerun_component
 
-    if not rerun_component(_settings(profile), _console(), seed, component):
+    if not rerun_component(read_settings(profile), make_console(), seed, component):
         raise typer.Exit(1)
 
 
@@ -91,19 +82,19 @@ def schemes(
     """Compare the forward, reverse and joint schemes on the seeds that were walked."""
     from facet_dagster.cli.schemes import compare_schemes
 
-    compare_schemes(_settings(profile), _console(), seed, record)
+    compare_schemes(read_settings(profile), make_console(), seed, record)
 
 
 @app.command()
 def show(seed: str, profile: Profile = None) -> None:
     """Show the life of one seed: versions, rounds, evidence, cost."""
-    show_seed(ParquetStore(_settings(profile).store), seed, _console())
+    show_seed(ParquetStore(read_settings(profile).store), seed, make_console())
 
 
 @app.command()
 def seeds(profile: Profile = None) -> None:
     """List the scenario seeds and where they stand."""
-    _console().print(seed_table(ParquetStore(_settings(profile).store)))
+    make_console().print(seed_table(ParquetStore(read_settings(profile).store)))
 
 
 @app.command()
@@ -115,11 +106,11 @@ def yields(
     from facet_dagster.cli.tables import frame_table
     from facet_dagster.yields.views import names
 
-    console = _console()
+    console = make_console()
     if query == "list":
         console.print("\n".join(names()))
         return
-    console.print(frame_table(_settings(profile).store, query))
+    console.print(frame_table(read_settings(profile).store, query))
 
 
 @app.command()
@@ -130,8 +121,8 @@ def export(
     """Write the accepted tasks (a Harbor dataset) and the SFT set to a folder."""
     from facet_dagster.cli.exporting import export_all
 
-    for line in export_all(_settings(profile), out):
-        _console().print(line, highlight=False, markup=False)
+    for line in export_all(read_settings(profile), out):
+        make_console().print(line, highlight=False, markup=False)
 
 
 @app.command()
@@ -149,7 +140,7 @@ def validate(
 
     code = validate_folder(
         directory,
-        _console(),
+        make_console(),
         repeats=repeats,
         controls=controls,
         in_flight=in_flight,
@@ -168,7 +159,7 @@ def ui(
     """Open Dagster on the same instance and store."""
     from facet_dagster.cli.ui import serve
 
-    serve(_settings(profile), profile, port)
+    serve(read_settings(profile), profile, port)
 
 
 def guarded(command: Callable[[], None]) -> int:

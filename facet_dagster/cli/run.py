@@ -36,8 +36,8 @@ def run_line(settings: Settings, console: Console, *, seeds: Sequence[str] | Non
 
     Raises FacetError when trouble, not rejections, kept work from being done.
     """
-    if not seeds and not settings.skills.is_dir():
-        raise SettingsError(f"no folder of skills at {settings.skills}: set FACET_SKILLS or --skills")
+    if not seeds and not settings.skills.exists():
+        raise SettingsError(f"no skills at {settings.skills}: set FACET_SKILLS or --skills")
     began = time.monotonic()
     run_id = new_run_id()
     with (

@@ -1,5 +1,6 @@
-"""Agent skills as they were read, and those that were refused."""
+"""Agent skills as they were read, those that were refused, and the log of what became of each folder."""
 
+from datetime import datetime
 from enum import StrEnum
 from typing import ClassVar, Literal
 
@@ -74,6 +75,7 @@ class Skill(StoredRecord):
     licence: str = "unknown"
     language: str = "en"
     notes: tuple[str, ...] = ()  # what was recovered, removed, masked or flagged while reading
+    revision: int = 0  # the same bytes read again with another result: other siblings, licence or rules
 
     @property
     def group(self) -> str:
@@ -81,7 +83,7 @@ class Skill(StoredRecord):
 
     @property
     def key(self) -> str:
-        return self.skill_id
+        return f"{self.skill_id}.{self.revision:04d}" if self.revision else self.skill_id
 
 
 class SkillReject(StoredRecord):
@@ -94,6 +96,7 @@ class SkillReject(StoredRecord):
     content_hash: str
     fault: SkillFault
     evidence: str
+    cluster: str = ""  # of a duplicate: the id of the skill that was kept in its place
 
     @property
     def group(self) -> str:
@@ -102,5 +105,76 @@ class SkillReject(StoredRecord):
     @property
     def key(self) -> str:
         # The folder is part of it: many refused files are the same bytes (empty ones, copies).
-        folder = digest_of(f"{self.source}\0{self.path}\0{self.content_hash}")
-        return f"{folder[:16]}-{self.fault.value}"
+        what = digest_of("\0".join((self.source, self.path, self.content_hash, self.evidence, self.cluster)))
+        return f"{what[:16]}-{self.fault.value}"
+
+
+class SkillEntry(StoredRecord):
+    """What became of one folder of a source: written by the ingest that found it new, changed or gone.
+
+    The latest entry of an address (collection, source, path) says how it stands now; the earlier ones are its history.
+    """
+
+    table: ClassVar[str] = "skill_log"
+
+    ingest: int  # number of the ingest, from 1
+    collection: str  # name of what was read: a folder, a checkout, a dump, an archive
+    source: str  # the collection, or the repository that a dump names
+    path: str
+    state: Literal["kept", "refused", "removed"]
+    fingerprint: str  # of all that the rules saw, and of the rules
+    content_hash: str
+    fault: SkillFault | None = None
+    cluster: str = ""  # id of the skill that was kept for this text, its own where that is itself
+    reject_key: str = ""
+    # What the rules made of a valid text, whether it was kept or is a duplicate; empty for others.
+    name: str = ""
+    skill_id: str = ""
+    skill_key: str = ""
+    reading: str = ""  # digest of the skill without its revision
+    words: str = ""  # digest of the normalised body
+    licence: str = ""
+    language: str = ""
+    own_licence: bool = False  # a licence of its own: in its folder or its front matter
+    siblings: int = 0
+    linked: bool = False  # its SKILL.md is a link to another one
+
+    @property
+    def group(self) -> str:
+        return f"{self.ingest:06d}"
+
+    @property
+    def key(self) -> str:
+        return digest_of("\0".join(self.address))[:32]
+
+    @property
+    def address(self) -> tuple[str, str, str]:
+        """What stays the same from ingest to ingest."""
+        return self.collection, self.source, self.path
+
+
+class SkillIngest(StoredRecord):
+    """One ingest: what was read, how much of it was new, and where the features of its texts are kept."""
+
+    table: ClassVar[str] = "skill_ingests"
+
+    number: int
+    at: datetime
+    collections: tuple[str, ...]
+    versions: tuple[str, ...]  # of each collection what names its state: a commit, or the digest of its entries
+    rules: str
+    found: int
+    fresh: int
+    removed: int
+    kept: int  # over all collections that the store knows, as the next two
+    refused: int
+    duplicates: int
+    features: str  # blob: sketches of texts and similarities of pairs that earlier ingests have not computed
+
+    @property
+    def group(self) -> str:
+        return "all"
+
+    @property
+    def key(self) -> str:
+        return f"{self.number:06d}"

@@ -1,6 +1,7 @@
 """The terms under which a seed is worked on: limits, repeats and repair rounds (method pages 3-5)."""
 
 from enum import StrEnum
+from typing import Literal
 
 from pydantic import Field
 
@@ -40,6 +41,13 @@ class RolloutTerms(Record):
     seconds: float = 900.0
     tokens: int = 400_000
     in_flight: int = Field(default=8, ge=1)  # trials mostly wait
+
+
+class IngestTerms(Record):
+    """From sources to skills."""
+
+    workers: int | None = Field(default=None, ge=1)  # processes; None: as many as the machine has CPUs
+    decide_open: Literal["rules", "model"] = "rules"  # who decides what the rules leave open; by rules, it stays
 
 
 class SeedingTerms(Record):

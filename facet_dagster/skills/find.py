@@ -12,9 +12,10 @@ from pathlib import Path
 
 from facet_dagster.records.skill import SkillFault
 from facet_dagster.skills.refusal import Refusal
+from facet_dagster.skills.sources.entry import MAX_SIBLINGS
 
-MAX_SIBLINGS = 200
-"""Sibling files listed per skill; the corpus has p99 = 20, but a skill at a repository's root can own thousands."""
+HIDDEN_STORES = frozenset({".git", ".hg", ".svn", "node_modules", "__pycache__"})
+"""Folders that tools keep for themselves: no skill is looked for in them."""
 
 _LICENCE_FILE = re.compile(r"licen[cs]e|copying|notice", re.IGNORECASE)
 
@@ -65,7 +66,7 @@ def _walk(folder: Path, root: Path, *, inside_skill: bool) -> Iterator[Found]:
 
 
 def _hidden_store(entry: Path) -> bool:
-    return entry.name in {".git", ".hg", ".svn", "node_modules", "__pycache__"}
+    return entry.name in HIDDEN_STORES
 
 
 def _looks_like_skill(entries: list[Path]) -> bool:

@@ -1,171 +1,259 @@
-"""The front door of the skills station: a folder tree of SKILL.md folders in, skills and rejects out.
+"""The front door of the skills station: sources in, skills, rejects and the log of what became of each folder out.
 
-Holds the order of the steps and the addresses of the results. Does not belong here: any single rule (decode,
-front_matter, screen, access, language, shape, duplicates).
+Only what is new or has changed goes through the rules; duplicates are found among all that the store knows. Does not
+belong here: any single rule (reading), the search for duplicates (duplicates), how a source is read (sources).
 """
 
-import re
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 from facet_dagster.errors import SettingsError
-from facet_dagster.records.base import digest_of
-from facet_dagster.records.skill import Skill, SkillFault, SkillReject
-from facet_dagster.skills.access import screen_access
-from facet_dagster.skills.actionable import judge_by_rules
-from facet_dagster.skills.decode import decode
-from facet_dagster.skills.duplicates import split_duplicates
-from facet_dagster.skills.find import Found, find_skills, list_siblings
-from facet_dagster.skills.front_matter import Front, read_front_matter
-from facet_dagster.skills.language import language_of
-from facet_dagster.skills.licence import licence_of
-from facet_dagster.skills.markdown import Body, view
+from facet_dagster.ports import Store
+from facet_dagster.records.base import digest_of, now
+from facet_dagster.records.skill import Skill, SkillClass, SkillEntry, SkillFault, SkillIngest, SkillReject
+from facet_dagster.skills.duplicates import Copy, Features, Verdict, features_of, find_duplicates, similarity
+from facet_dagster.skills.history import Address, History, Known, keep_features, read_features, read_history
+from facet_dagster.skills.reading import Judged, rules_version, skill_of
 from facet_dagster.skills.refusal import Refusal
-from facet_dagster.skills.screen import flags, screen_safety, screen_size
-from facet_dagster.skills.secrets import mask_secrets
-from facet_dagster.skills.shape import dangling_of, files_of, steps_of, tools_of
+from facet_dagster.skills.sources.entry import Entry, Source
+from facet_dagster.skills.workers import Judges
 
-MAX_BYTES = 100_000
-"""A larger SKILL.md is a manual and not a skill: 17 of 116,000 in the public corpus."""
-SLUG_LENGTH = 48
-
-_FOOTER_LINE = re.compile(r"<!-- tomevault:|> .*\bTomeVault\b")
+Say = Callable[[str], None]
+SAY_EVERY = 2_000  # entries between two lines of progress
 
 
-@dataclass(frozen=True, slots=True)
-class Ingest:
-    """All that was found: every skill folder is in exactly one of the two, each sorted by path."""
+@dataclass
+class _Round:
+    """What one ingest gathers before it writes."""
 
-    skills: tuple[Skill, ...]
-    rejects: tuple[SkillReject, ...]
+    number: int
+    rules: str
+    skills: dict[str, Skill] = field(default_factory=dict)  # by key: those that the store lacks
+    classes: dict[str, SkillClass] = field(default_factory=dict)
+    own_refusals: dict[Address, Refusal] = field(default_factory=dict)
+    sketches: dict[str, bytes] = field(default_factory=dict)
+    bodies: dict[str, str] = field(default_factory=dict)  # by words
+    standing: dict[Address, SkillEntry] = field(default_factory=dict)  # everything live, old and new
+    fresh: set[Address] = field(default_factory=set)
+    found: int = 0
+    versions: dict[str, str] = field(default_factory=dict)
 
 
-def read_skills(root: Path, *, source: str | None = None) -> Ingest:
-    """Read every SKILL.md folder below `root`; `source` names the collection (default: the folder's name).
+def ingest(sources: Sequence[Source], store: Store, *, workers: int | None = 1, say: Say | None = None) -> SkillIngest:
+    """Read sources and keep what became of every folder; what a source no longer holds is marked as removed.
 
-    Raises SettingsError when the root is missing or not a folder.
+    Raises SettingsError for a source that cannot be read (nothing is written then), and where two ingests meet.
     """
-    if not root.is_dir():
-        raise SettingsError(
-            f"skills folder {root} does not exist or is not a folder: give a folder that holds SKILL.md folders"
-        )
-    origin = source or root.resolve().name or "skills"
-    read: list[Skill] = []
-    rejects: list[SkillReject] = []
-    linked: set[str] = set()
-    for found in find_skills(root):
-        result = _read_one(found, origin)
-        if isinstance(result, SkillReject):
-            rejects.append(result)
-        else:
-            read.append(result)
-            if found.linked:
-                linked.add(result.skill_id)
-    skills: list[Skill] = []
-    for skill, refusal in split_duplicates(read, frozenset(linked)):
-        if refusal is None:
-            skills.append(skill)
-        else:
-            rejects.append(_reject(origin, skill.path, skill.content_hash, refusal))
-    return Ingest(
-        tuple(sorted(skills, key=lambda skill: skill.path)), tuple(sorted(rejects, key=lambda reject: reject.path))
+    tell = say or (lambda line: None)
+    history = read_history(store)
+    names = [source.name for source in sources]
+    for name in names:
+        history.order.setdefault(name, len(history.order))
+    round_ = _Round(history.number + 1, rules_version())
+    round_.standing = {e.address: e for e in history.live() if e.collection not in names}
+    with Judges[tuple[Address, str, Entry, str]](workers) as judges:
+        for source in sources:
+            _read(source, history, round_, judges, tell)
+        for named, judged in judges.rest():
+            _take(named, judged, history, round_)
+    tell(f"{round_.found:,} found, {len(round_.fresh):,} new or changed; looking for duplicates")
+    known = read_features(store, history.ingests, round_.rules)
+    verdicts, pairs = _duplicates(round_, history, known, store)
+    entries, rejects = _settle(round_, history, verdicts)
+    removed = [
+        entry.model_copy(update={"ingest": round_.number, "state": "removed"})
+        for address, entry in history.latest.items()
+        if entry.collection in names and entry.state != "removed" and address not in round_.standing
+    ]
+    tell(
+        f"writing {len(round_.skills):,} skills, {len(rejects):,} rejects, {len(entries) + len(removed):,} log entries"
     )
+    store.put_all(list(round_.skills.values()))
+    store.put_all(rejects)
+    store.put_all(list(round_.classes.values()))
+    record = _record(round_, names, len(removed), keep_features(store, round_.sketches, pairs))
+    if not store.put(record):
+        raise SettingsError("another ingest ran at the same time: run this one again")
+    store.put_all([*entries, *removed])
+    return record
 
 
-def _read_one(found: Found, source: str) -> Skill | SkillReject:
-    if found.file is None:
-        refusal = found.refusal or Refusal(SkillFault.UNREADABLE, "no SKILL.md")
-        return _reject(source, found.path, digest_of(b""), refusal)
-    try:
-        if (size := found.file.stat().st_size) > MAX_BYTES:
-            with found.file.open("rb") as stream:
-                content_hash = digest_of(stream.read(MAX_BYTES))
-            refusal = Refusal(SkillFault.TOO_LARGE, f"SKILL.md has {size:,} bytes, the limit is {MAX_BYTES:,}")
-            return _reject(source, found.path, content_hash, refusal)
-        data = found.file.read_bytes()
-        content_hash = digest_of(data)
-        result = _build(found, data, content_hash, source)
-    except OSError as trouble:
-        refusal = Refusal(SkillFault.UNREADABLE, f"cannot be read: {trouble.strerror}")
-        return _reject(source, found.path, digest_of(b""), refusal)
-    return result if isinstance(result, Skill) else _reject(source, found.path, content_hash, result)
+def _read(
+    source: Source, history: History, round_: _Round, judges: Judges[tuple[Address, str, Entry, str]], tell: Say
+) -> None:
+    marks = []
+    for entry in source.entries():
+        content_hash = digest_of(entry.data)
+        mark = _fingerprint(entry, content_hash, round_.rules)
+        marks.append(mark)
+        address = (source.name, entry.source, entry.path)
+        before = history.latest.get(address)
+        if before is not None and before.state != "removed" and before.fingerprint == mark:
+            round_.standing[address] = before
+        else:
+            round_.fresh.add(address)
+            named = (address, mark, replace(entry, data=b""), content_hash)
+            if entry.refusal is not None:
+                _take(named, Judged(entry.refusal), history, round_)
+            else:
+                for done, judged in judges.put(named, entry, content_hash):
+                    _take(done, judged, history, round_)
+        round_.found += 1
+        if round_.found % SAY_EVERY == 0:
+            tell(f"{source.name}: {round_.found:,} found, {len(round_.fresh):,} new or changed")
+    round_.versions[source.name] = source.version or digest_of("\n".join(sorted(marks)))[:32]
 
 
-def _build(found: Found, data: bytes, content_hash: str, source: str) -> Skill | Refusal:
-    decoded = decode(data)
-    if isinstance(decoded, Refusal):
-        return decoded
-    text, masked = mask_secrets(decoded.text)
-    front = read_front_matter(text)
-    if isinstance(front, Refusal):
-        return front
-    stripped = without_footer(front.body)
-    body = view(stripped.strip())
-    siblings, cut = list_siblings(found.folder)
-    refusal = _screen(text, front, body, siblings)
-    if refusal is not None:
-        return refusal
-    notes = [*found.notes, *decoded.notes, *masked, *front.notes, *flags(body)]
-    if stripped != front.body:
-        notes.append("footer of a collection removed")
-    if cut:
-        notes.append(f"only the first {len(siblings)} sibling files are listed")
-    if dangling := dangling_of(body, siblings):
-        notes.append(
-            f"names files that it does not bring: {', '.join(dangling[:5])}{', …' if len(dangling) > 5 else ''}"
-        )
-    identity = digest_of(f"{source}\0{found.path}\0{content_hash}")
-    return Skill(
-        skill_id=f"{slug_of(front.values.name)}-{identity[:8]}",
-        source=source,
-        path=found.path,
+def _fingerprint(entry: Entry, content_hash: str, rules: str) -> str:
+    """Of all that the rules see: equal ones end equally, so that nothing needs to be read again."""
+    refusal = entry.refusal.evidence if entry.refusal else ""
+    beside = (*entry.siblings, "", *(f"{each.own}{each.name}{each.text}" for each in entry.licences), "", *entry.notes)
+    seen = (rules, content_hash, str(entry.size), refusal, entry.target, str(entry.siblings_cut), *beside)
+    return digest_of("\0".join(seen))[:32]
+
+
+def _take(named: tuple[Address, str, Entry, str], judged: Judged, history: History, round_: _Round) -> None:
+    """One judged text becomes a draft of its log entry; whether a valid one is a duplicate is not known yet."""
+    address, mark, entry, content_hash = named
+    base = {
+        "ingest": round_.number,
+        "collection": address[0],
+        "source": entry.source,
+        "path": entry.path,
+        "fingerprint": mark,
+        "content_hash": content_hash,
+        "language": judged.language,
+        "siblings": len(entry.siblings),
+        "linked": bool(entry.target),
+    }
+    if isinstance(judged.result, Refusal):
+        round_.own_refusals[address] = judged.result
+        round_.standing[address] = SkillEntry(state="refused", fault=judged.result.fault, **base)
+        return
+    text = judged.result
+    skill, own = skill_of(entry, text, content_hash)
+    reading = skill.digest()[:16]
+    keys = history.keys.setdefault(skill.skill_id, {})
+    if reading not in keys:
+        skill = skill.model_copy(update={"revision": len(set(keys.values()))})
+        keys[reading] = skill.key
+        round_.skills[skill.key] = skill
+    words = text.features.words
+    round_.sketches.setdefault(words, text.features.sketch)
+    round_.bodies.setdefault(words, text.body)
+    view = text.actionability
+    round_.classes[content_hash] = SkillClass(
         content_hash=content_hash,
-        name=front.values.name,
-        description=front.values.description,
-        body=body.text,
-        tools=tools_of(body),
-        inputs_outputs=files_of(body),
-        steps=steps_of(body),
-        siblings=siblings,
-        licence=licence_of(found.folder, front.values.licence),
-        notes=tuple(notes),
+        actionable=True if view.verdict == "yes" else None,
+        family=view.family,
+        category=view.category,
+        decided_by="rule",
+        evidence=view.evidence,
+    )
+    round_.standing[address] = SkillEntry(
+        state="kept",
+        name=skill.name,
+        skill_id=skill.skill_id,
+        skill_key=keys[reading],
+        reading=reading,
+        words=words,
+        licence=skill.licence,
+        own_licence=own,
+        **base,
     )
 
 
-def _screen(text: str, front: Front, body: Body, siblings: tuple[str, ...]) -> Refusal | None:
-    """The rules in their order: danger first, so that a dangerous skill is never counted as merely useless."""
-    if refusal := screen_safety(text) or screen_size(body):
-        return refusal
-    if (language := language_of(body.prose)) != "en":
-        return Refusal(SkillFault.OTHER_LANGUAGE, f"the body is not in English (looks like {language})")
-    if (language := language_of(front.values.description)) != "en":
-        return Refusal(SkillFault.OTHER_LANGUAGE, f"the description is not in English (looks like {language})")
-    if refusal := screen_access(body.text):
-        return refusal
-    judged = judge_by_rules(front.values.name, front.values.description, body, siblings)
-    return Refusal(SkillFault.NOT_ACTIONABLE, judged.evidence) if judged.verdict == "no" else None
+def _duplicates(
+    round_: _Round, history: History, known: Known, store: Store
+) -> tuple[dict[Address, Verdict], dict[tuple[str, str], float]]:
+    """The verdict on every valid skill that the store knows, and the similarities that had to be measured."""
+    valid = [entry for entry in round_.standing.values() if entry.skill_key]
+    keys = {entry.words: entry.skill_key for entry in valid}
+
+    def body(words: str) -> str:
+        if words not in round_.bodies:
+            skill = store.get(Skill, "all", keys[words])
+            round_.bodies[words] = skill.body if skill else ""
+        return round_.bodies[words]
+
+    def sketch(words: str) -> bytes:
+        found = round_.sketches.get(words) or known.sketches.get(words)
+        if found is None:  # read under other rules, by an ingest of another source
+            found = round_.sketches[words] = features_of(body(words)).sketch
+        return found
+
+    copies = [
+        Copy(_rank(entry, history), entry.skill_id, _place(entry), Features(entry.words, sketch(entry.words)))
+        for entry in valid
+    ]
+    verdicts, pairs = find_duplicates(copies, known.pairs, lambda one, other: similarity(body(one), body(other)))
+    for words in known.sketches:
+        round_.sketches.pop(words, None)
+    return {entry.address: verdicts[copy.rank] for entry, copy in zip(valid, copies, strict=True)}, pairs
 
 
-def _reject(source: str, path: str, content_hash: str, refusal: Refusal) -> SkillReject:
+def _rank(entry: SkillEntry, history: History) -> tuple[object, ...]:
+    """Real files before links, then own licence, siblings, the earlier source, the path."""
+    order = history.order[entry.collection]
+    return entry.linked, not entry.own_licence, not entry.siblings, order, entry.source, entry.path
+
+
+def _place(entry: SkillEntry) -> str:
+    return entry.path if entry.source == entry.collection else f"{entry.source}/{entry.path}"
+
+
+def _settle(
+    round_: _Round, history: History, verdicts: dict[Address, Verdict]
+) -> tuple[list[SkillEntry], list[SkillReject]]:
+    """Log entries of all that is new or ends otherwise than before, and the rejects among them."""
+    entries, rejects = [], []
+    for address, draft in sorted(round_.standing.items()):
+        verdict = verdicts.get(address)
+        refusal = verdict.refusal if verdict else round_.own_refusals.get(address)
+        if verdict is None and refusal is None:
+            continue  # refused by an earlier ingest, and nothing has changed
+        cluster = verdict.cluster if verdict else ""
+        reject = None if refusal is None else _reject(draft, refusal, cluster)
+        after = draft.model_copy(
+            update={
+                "state": "refused" if refusal else "kept",
+                "fault": refusal.fault if refusal else None,
+                "cluster": cluster,
+                "reject_key": reject.key if reject else "",
+            }
+        )
+        round_.standing[address] = after
+        if address in round_.fresh or after != draft:
+            entries.append(after.model_copy(update={"ingest": round_.number}))
+            rejects += [reject] if reject else []
+    return entries, rejects
+
+
+def _reject(entry: SkillEntry, refusal: Refusal, cluster: str) -> SkillReject:
     return SkillReject(
-        source=source, path=path, content_hash=content_hash, fault=refusal.fault, evidence=refusal.evidence
+        source=entry.source,
+        path=entry.path,
+        content_hash=entry.content_hash,
+        fault=refusal.fault,
+        evidence=refusal.evidence,
+        cluster=cluster,
     )
 
 
-def without_footer(body: str) -> str:
-    """The body without the lines that a collection appends; they differ per copy and would hide duplicates."""
-    lines = body.rstrip().split("\n")
-    end = len(lines)
-    while end and (not lines[end - 1].strip() or _FOOTER_LINE.match(lines[end - 1])):
-        end -= 1
-    if end == len(lines):
-        return body
-    if end and set(lines[end - 1].strip()) == {"-"}:
-        end -= 1
-    return "\n".join(lines[:end])
-
-
-def slug_of(name: str) -> str:
-    """A readable part of an identifier: lower-case ASCII letters, digits and single hyphens."""
-    slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:SLUG_LENGTH].strip("-")
-    return slug or "skill"
+def _record(round_: _Round, names: Iterable[str], removed: int, features: str) -> SkillIngest:
+    states = [entry.state for entry in round_.standing.values()]
+    copies = {SkillFault.DUPLICATE, SkillFault.NEAR_DUPLICATE}
+    return SkillIngest(
+        number=round_.number,
+        at=now(),
+        collections=tuple(names),
+        versions=tuple(round_.versions[name] for name in names),
+        rules=round_.rules,
+        found=round_.found,
+        fresh=len(round_.fresh),
+        removed=removed,
+        kept=states.count("kept"),
+        refused=states.count("refused"),
+        duplicates=sum(1 for entry in round_.standing.values() if entry.fault in copies),
+        features=features,
+    )

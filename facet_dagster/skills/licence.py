@@ -1,15 +1,27 @@
-"""Under which licence a skill stands: a licence file in its own folder, else its front matter, else unknown.
+"""Under which licence a skill stands: the nearest licence file up to its own repository, else its front matter.
 
-A root licence of a collection says nothing about the skills collected in it, so no other folder is asked. Does not
+The root licence of a collection says nothing about the skills collected in it: sources do not hand it on. Does not
 belong here: whether a licence permits a use.
 """
 
 import re
-from pathlib import Path
+from collections.abc import Sequence
+
+from facet_dagster.skills.sources.entry import LicenceText
 
 UNKNOWN = "unknown"
+_COLLECTIONS = frozenset(
+    {
+        "tomevault-io/skills-registry",
+        "agentworkers/skills",
+        "gabrielmoreira/agent-skills-mirror",
+        "thereisnotime/skills-collection",
+        "openclaw/skills",
+        "sickn33/antigravity-awesome-skills",
+    }
+)
+"""Repositories that collect other people's skills: aggregators, mirrors and archives of the public corpus."""
 _FILE = re.compile(r"^(?:licen[cs]e|copying)(?:[.-].*)?$", re.IGNORECASE)
-_READ = 4000
 _TEXTS = (
     ("Apache-2.0", re.compile(r"apache license.{0,40}version 2\.0|apache[- ]?2(?:\.0)?\b")),
     ("AGPL-3.0", re.compile(r"affero general public|agpl")),
@@ -18,6 +30,7 @@ _TEXTS = (
     ("GPL-2.0", re.compile(r"gnu general public license.{0,40}version 2|gpl[- ]?v?2")),
     ("MPL-2.0", re.compile(r"mozilla public license|mpl[- ]?2")),
     ("CC-BY-SA-4.0", re.compile(r"attribution-sharealike 4\.0|cc[- ]by[- ]sa[- ]4")),
+    ("CC-BY-NC", re.compile(r"attribution-noncommercial|cc[- ]by[- ]nc")),
     ("CC-BY-4.0", re.compile(r"attribution 4\.0 international|cc[- ]by[- ]4")),
     ("CC0-1.0", re.compile(r"cc0")),
     ("Unlicense", re.compile(r"unlicense|released into the public domain")),
@@ -30,20 +43,27 @@ _TEXTS = (
 _NOTHING = re.compile(r"^(?:unknown|none|n/?a|unspecified|see .*|complete terms in .*|https?://\S+)$")
 
 
-def licence_of(folder: Path, stated: str) -> str:
-    """An SPDX-like identifier, the author's own words when they fit none, or `unknown`."""
-    for file in sorted(folder.iterdir()):
-        if _FILE.match(file.name) and file.is_file() and not file.is_symlink():
-            named = _identify(_beginning(file))
-            return named or f"see {file.name}"
-    if not stated or _NOTHING.match(stated.lower()):
-        return UNKNOWN
-    return _identify(stated) or stated[:80]
+def is_licence_file(name: str) -> bool:
+    """Whether a file of this name holds a licence."""
+    return bool(_FILE.match(name))
 
 
-def _beginning(file: Path) -> str:
-    with file.open(encoding="utf-8", errors="replace") as stream:
-        return stream.read(_READ)
+def is_collection(source: str) -> bool:
+    """Whether a repository (`owner/name`) collects what others wrote, so that its own licence proves nothing."""
+    return source.lower() in _COLLECTIONS
+
+
+def licence_of(files: Sequence[LicenceText], stated: str) -> tuple[str, bool]:
+    """An SPDX-like identifier, the author's own words when they fit none, or `unknown`; and whether it is its own.
+
+    `files` come nearest first, `stated` is what the front matter says.
+    """
+    if files and files[0].text:
+        return _identify(files[0].text) or f"see {files[0].name}", files[0].own
+    if stated and not _NOTHING.match(stated.lower()):
+        return _identify(stated) or stated[:80], True
+    # A dump may know that there is a licence file and not what it says.
+    return (f"see {files[0].name}", files[0].own) if files else (UNKNOWN, False)
 
 
 def _identify(text: str) -> str | None:

@@ -1,5 +1,6 @@
 """A store in memory: records travel through JSON, as they do on disk, so that what cannot be kept fails here too."""
 
+from collections.abc import Sequence
 from typing import TypeVar
 
 from facet_dagster.errors import InfrastructureError
@@ -22,6 +23,10 @@ class MemoryStore:
             return False
         rows[address] = record.model_dump_json()
         return True
+
+    def put_all(self, records: Sequence[StoredRecord]) -> int:
+        """Keep many records of one kind; how many were new."""
+        return sum(self.put(record) for record in records)
 
     def get(self, kind: type[R], group: str, key: str) -> R | None:
         """The record at an address."""

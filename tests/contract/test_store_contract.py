@@ -95,3 +95,21 @@ def test_blobs_are_addressed_by_their_content(data: bytes, made: tuple[Store, Se
 def test_a_lost_blob_is_infrastructure_trouble(made: tuple[Store, Settle]) -> None:
     with pytest.raises(InfrastructureError, match="lost"):
         made[0].get_blob("0" * 64)
+
+
+def test_many_records_are_kept_in_one_go(made: tuple[Store, Settle]) -> None:
+    store, settle = made
+    assert store.put_all([seed(f"seed-{n}") for n in range(200)]) == 200
+    assert settle(store).get(ScenarioSeed, "all", "seed-7") == seed("seed-7")
+    assert [row.seed_id for row in store.rows(ScenarioSeed)] == sorted(f"seed-{n}" for n in range(200))
+    assert store.put_all([]) == 0
+
+
+def test_many_records_never_replace_one_that_is_there(made: tuple[Store, Settle]) -> None:
+    store, settle = made
+    store.put(seed("a", title="single"))
+    store.put_all([seed("b", title="first"), seed("b", title="second")])
+    again = settle(store).put_all([seed(name, title="later") for name in ("a", "b", "c")])
+    assert again == 1
+    assert [row.title for row in settle(store).rows(ScenarioSeed)] == ["single", "first", "later"]
+    assert not store.put(seed("c", title="last"))

@@ -8,6 +8,7 @@ import dagster as dg
 import pytest
 
 from assets.partitions import scenario_seed
+from facet_dagster import pipeline
 from facet_dagster.construction import Watcher
 from facet_dagster.records.authoring import Execution, FileChange, Instruction, Solution, StateDiff, Verifier
 from facet_dagster.records.base import Record, now
@@ -24,7 +25,6 @@ from facet_dagster.records.skill import Skill
 from facet_dagster.records.validation import Gate, GateResult, GradeReport, TestResult, ValidationReport
 from facet_dagster.seeds.pipeline import SeedResult
 from facet_dagster.settings import Settings
-from facet_dagster.skills.ingest import Ingest
 from facet_dagster.testing.examples import a_scenario, an_environment
 from facet_dagster.testing.memory_store import MemoryStore
 from facet_dagster.workshop import Workshop
@@ -122,9 +122,8 @@ class FakeDoors:
         self.made: list[tuple[str, Component]] = []
         self.trials: Mapping[str, list[Trial] | Exception] = {}
 
-    def keep_skills(self, ingest: Ingest, workshop: Workshop) -> None:
-        for record in (*ingest.skills, *ingest.rejects):
-            workshop.store.put(record)
+    skill_sources = staticmethod(pipeline.skill_sources)  # needs neither a model nor an engine
+    ingest_skills = staticmethod(pipeline.ingest_skills)
 
     async def plan_seeds(
         self, skills: Sequence[Skill], workshop: Workshop, progress: Callable[[str], None] | None = None

@@ -5,9 +5,12 @@ WITH ended AS (
     FROM outcomes
     GROUP BY seed
 ),
+folders AS (
+    SELECT arg_max(state, ingest) AS state FROM skill_log GROUP BY collection, source, path
+),
 steps AS (
-    SELECT 1 AS step, 'skills read' AS station, (SELECT count(*) FROM skills) + (SELECT count(*) FROM skill_rejects) AS n
-    UNION ALL SELECT 2, 'valid skills', (SELECT count(*) FROM skills)
+    SELECT 1 AS step, 'skills read' AS station, (SELECT count(*) FROM folders WHERE state <> 'removed') AS n
+    UNION ALL SELECT 2, 'valid skills', (SELECT count(*) FROM folders WHERE state = 'kept')
     UNION ALL SELECT 3, 'seeds', (SELECT count(*) FROM seeds)
     UNION ALL SELECT 4, 'environments built', (
         SELECT count(DISTINCT seed) FROM components

@@ -18,6 +18,7 @@ from facet_dagster.records.base import now
 from facet_dagster.records.bundle import SeedOutcome, Status
 from facet_dagster.records.outcome import Component, Reason
 from facet_dagster.records.seed import ScenarioSeed
+from facet_dagster.yields.views import run_sql
 
 
 def outcome(seed: str = "seed-1", sequence: int = 0, evidence: str = "x", run_id: str = "run") -> SeedOutcome:
@@ -264,3 +265,15 @@ def test_any_history_agrees_with_a_dictionary(steps: list[tuple[str, str | None,
             assert store.get(SeedOutcome, group, key) == record
             assert record in store.rows(SeedOutcome, group)
         assert store.get(ScenarioSeed, "all", "none") is None
+
+
+def test_many_records_are_one_file_that_sql_reads(tmp_path: Path) -> None:
+    store = ParquetStore(str(tmp_path))
+    store.put_all([outcome(f"seed-{n}") for n in range(3_000)])
+    assert len(store.paths(SeedOutcome)) == 1
+    store.put(outcome("one-more"))
+    counted = run_sql(str(tmp_path), "SELECT count(*) AS n, count(DISTINCT seed) AS seeds FROM outcomes")
+    assert counted.iloc[0].tolist() == [3_001, 3_001]
+    assert store.compact() == 1
+    found = ParquetStore(str(tmp_path)).get(SeedOutcome, "seed-2999", outcome().key)
+    assert found is not None and found.seed == "seed-2999"

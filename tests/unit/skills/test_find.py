@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from facet_dagster.records.skill import SkillFault
-from facet_dagster.skills.ingest import read_skills
+from facet_dagster.skills.sources.folder import FolderSource
 
 GOOD = """---
 name: count-lines
@@ -26,7 +26,9 @@ def test_links_that_lead_to_themselves_refuse_one_skill_only(tmp_path: Path) -> 
     (tmp_path / "loop").mkdir()
     (tmp_path / "loop" / "SKILL.md").symlink_to("SKILL.md")
     (tmp_path / "folder").symlink_to("folder")
-    ingest = read_skills(tmp_path)
-    assert [skill.name for skill in ingest.skills] == ["count-lines"]
-    assert "loop" in {reject.path for reject in ingest.rejects}
-    assert {reject.fault for reject in ingest.rejects} == {SkillFault.UNREADABLE}
+    entries = {entry.path: entry for entry in FolderSource(tmp_path).entries()}
+    assert entries["good"].data == GOOD.encode()
+    assert {path: entry.refusal and entry.refusal.fault for path, entry in entries.items()} == {
+        "good": None,
+        "loop": SkillFault.UNREADABLE,
+    }

@@ -3,12 +3,18 @@
 import os
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from facet_dagster.errors import SettingsError
-from facet_dagster.records.skill import SkillFault
-from facet_dagster.skills.ingest import MAX_BYTES, Ingest, read_skills, slug_of
+from facet_dagster.records.skill import Skill, SkillFault, SkillReject
+from facet_dagster.skills.ingest import ingest
+from facet_dagster.skills.reading import slug_of
+from facet_dagster.skills.sources.detect import open_source
+from facet_dagster.skills.sources.entry import MAX_BYTES
+from facet_dagster.skills.usable import usable_skills
+from facet_dagster.testing.memory_store import MemoryStore
 
 REPOSITORY = Path(__file__).parents[3]
 SHARED = REPOSITORY.parent / "shared"
@@ -18,6 +24,21 @@ STEPS = "\n".join(
 BODY = (
     f"# Work\n\nRead `table.csv` first.\n\n```bash\nsort -u table.csv | head -5   # order; then look\n```\n\n{STEPS}\n"
 )
+
+
+class Ingest(NamedTuple):
+    skills: tuple[Skill, ...]
+    rejects: tuple[SkillReject, ...]
+
+
+def read_skills(root: Path, *, source: str = "") -> Ingest:
+    """One source into an empty store; what came of it by path."""
+    store = MemoryStore()
+    ingest([open_source(root, source)], store)
+    return Ingest(
+        tuple(sorted(usable_skills(store), key=lambda skill: skill.path)),
+        tuple(sorted(store.rows(SkillReject), key=lambda reject: reject.path)),
+    )
 
 
 def write(
@@ -115,13 +136,14 @@ def test_duplicates_leave_the_best_copy_whatever_the_order(tmp_path: Path) -> No
     write(tmp_path, "d-near", f"{BODY}\nOne more closing line.\n")
     write(tmp_path, "e-other", BODY.replace("Compare", "Contrast").replace("sum", "mean").replace("row", "line"))
     result = read_skills(tmp_path)
-    assert [skill.path for skill in result.skills] == ["c-complete", "e-other"]
+    assert [skill.path for skill in result.skills] == ["b-licensed", "e-other"]
     assert faults(result) == {
         "a-bare": SkillFault.DUPLICATE,
-        "b-licensed": SkillFault.DUPLICATE,
+        "c-complete": SkillFault.DUPLICATE,
         "d-near": SkillFault.NEAR_DUPLICATE,
     }
-    assert all("c-complete" in reject.evidence for reject in result.rejects)
+    assert all("b-licensed" in reject.evidence for reject in result.rejects)
+    assert {reject.cluster for reject in result.rejects} == {result.skills[0].skill_id}
 
 
 def test_rejects_of_equal_bytes_have_keys_of_their_own(tmp_path: Path) -> None:

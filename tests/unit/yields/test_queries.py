@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Literal
 
 import pandas as pd
 import pytest
@@ -19,7 +20,7 @@ from facet_dagster.records.environment import Environment, Manifest, Materials, 
 from facet_dagster.records.outcome import Component, Reason, Rejected
 from facet_dagster.records.rollout import StopReason, Trial, Turn
 from facet_dagster.records.seed import ScenarioSeed
-from facet_dagster.records.skill import Skill, SkillFault, SkillReject
+from facet_dagster.records.skill import Skill, SkillEntry, SkillFault, SkillReject
 from facet_dagster.records.validation import Gate, GateResult, ValidationReport
 from facet_dagster.testing.examples import an_environment
 from facet_dagster.yields import views
@@ -138,11 +139,21 @@ def call(store: ParquetStore, station: str, subject: str, *, recorded: bool = Fa
     ledger.write(request, completion)
 
 
+def folder(path: str, state: Literal["kept", "refused", "removed"], ingest: int = 1) -> SkillEntry:
+    return SkillEntry(
+        ingest=ingest, collection="s", source="s", path=path, state=state, fingerprint=path, content_hash=path
+    )
+
+
 def fill(store: ParquetStore) -> None:
     """Three skills and one reject; s1 accepted at once, s2 after two rounds (pending before), s3 rejected."""
     for name in ("a", "b", "c"):
         store.put(Skill(skill_id=name, source="s", path=name, content_hash=name, name=name, description="d", body="b"))
+        store.put(folder(name, "kept"))
     store.put(SkillReject(source="s", path="d", content_hash="d", fault=SkillFault.UNSAFE, evidence="e"))
+    store.put(folder("d", "refused"))
+    for ingest, state in ((1, "kept"), (2, "removed")):
+        store.put(folder("e", state, ingest))
     for seed in ("s1", "s2", "s3"):
         store.put(ScenarioSeed(seed_id=seed, title=seed, skill_ids=("a",), hypothesis_ids=(), rationale=""))
         store.put(version(seed, 0, Component.INSTRUCTION, Instruction(text="old words", clauses={})))

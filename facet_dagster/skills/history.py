@@ -1,0 +1,85 @@
+"""What earlier ingests left in the store: how every folder stands, which revisions there are, which features are known.
+
+Reads the log only. Does not belong here: writing it (ingest), and reading skills.
+"""
+
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from facet_dagster.ports import Store
+from facet_dagster.records.skill import SkillEntry, SkillIngest
+
+Address = tuple[str, str, str]
+Pair = tuple[str, str]
+
+
+@dataclass
+class History:
+    """The log as it stands. `order`: collections by when they were first read; `keys`: per id, reading -> key."""
+
+    latest: dict[Address, SkillEntry] = field(default_factory=dict)
+    keys: dict[str, dict[str, str]] = field(default_factory=dict)
+    order: dict[str, int] = field(default_factory=dict)
+    ingests: list[SkillIngest] = field(default_factory=list)
+    number: int = 0
+
+    def live(self) -> list[SkillEntry]:
+        """The entries of all folders that are still there."""
+        return [entry for entry in self.latest.values() if entry.state != "removed"]
+
+
+def read_history(store: Store) -> History:
+    """Everything that the log says, the later entry of a folder before the earlier."""
+    history = History(ingests=store.rows(SkillIngest))
+    for ingest in history.ingests:
+        for collection in ingest.collections:
+            history.order.setdefault(collection, len(history.order))
+        history.number = max(history.number, ingest.number)
+    for entry in store.rows(SkillEntry):  # in the order of ingests
+        history.latest[entry.address] = entry
+        if entry.skill_key:
+            history.keys.setdefault(entry.skill_id, {})[entry.reading] = entry.skill_key
+        history.number = max(history.number, entry.ingest)
+    return history
+
+
+@dataclass
+class Known:
+    """Features that need not be computed again: sketches by the digest of the words, similarities by pairs of those."""
+
+    sketches: dict[str, bytes] = field(default_factory=dict)
+    pairs: dict[Pair, float] = field(default_factory=dict)
+
+
+def read_features(store: Store, ingests: list[SkillIngest], rules: str) -> Known:
+    """What earlier ingests under the same rules have computed."""
+    known = Known()
+    for ingest in ingests:
+        if ingest.rules == rules:
+            table = pq.read_table(pa.BufferReader(store.get_blob(ingest.features)), use_threads=False)
+            columns = (table[name].to_pylist() for name in ("words", "other", "similarity", "sketch"))
+            for words, other, similarity, sketch in zip(*columns, strict=True):
+                if other:
+                    known.pairs[words, other] = similarity
+                else:
+                    known.sketches[words] = sketch
+    return known
+
+
+def keep_features(store: Store, sketches: Mapping[str, bytes], pairs: Mapping[Pair, float]) -> str:
+    """Keep new features; the address of the blob."""
+    table = pa.table(
+        {
+            "words": [*sketches, *(words for words, _ in pairs)],
+            "other": [*([""] * len(sketches)), *(other for _, other in pairs)],
+            "similarity": [*([0.0] * len(sketches)), *pairs.values()],
+            "sketch": pa.array([*sketches.values(), *([b""] * len(pairs))], pa.binary()),
+        }
+    )
+    buffer = io.BytesIO()
+    pq.write_table(table, buffer, compression="zstd")
+    return store.put_blob(buffer.getvalue())
