@@ -11,6 +11,7 @@ from typing import TypeVar
 from facet_dagster.errors import ModelRefused
 from facet_dagster.ports import Embedder, Store
 from facet_dagster.prompts.ask import Asker
+from facet_dagster.prompts.pool import Forbearance, each
 from facet_dagster.records.outcome import Component, Reason, Rejected
 from facet_dagster.records.seed import Candidate, Hypothesis, ScenarioSeed
 from facet_dagster.records.skill import Skill, SkillClass
@@ -18,7 +19,6 @@ from facet_dagster.records.terms import SeedingTerms
 from facet_dagster.seeds.decide import decide
 from facet_dagster.seeds.hypotheses import propose
 from facet_dagster.seeds.judge import Judgement, judge, longer_id
-from facet_dagster.seeds.pool import Forbearance, each
 from facet_dagster.seeds.retrieval import Proposal, retrieve
 
 Progress = Callable[[str], None]

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from facet_dagster.errors import BudgetSpent, ModelRefused, ModelUnavailable
-from facet_dagster.seeds.pool import Forbearance, each
+from facet_dagster.prompts.pool import Forbearance, each
 
 
 async def test_results_keep_the_order_and_few_tasks_serve_many_items() -> None:
