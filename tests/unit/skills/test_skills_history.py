@@ -1,4 +1,4 @@
-"""Ingest over time: what is new is read, what is gone is marked, and what comes of it is as if all were read at once."""
+"""Ingest over time: what is new is read, what is gone is marked; many ingests end as one that reads all at once."""
 
 import shutil
 from collections.abc import Sequence
