@@ -78,13 +78,16 @@ def _arrow_type(annotation: Any) -> pa.DataType | None:
 def table_of(records: Sequence[StoredRecord]) -> pa.Table:
     """Records of one kind as an Arrow table."""
     schema = schema_of(type(records[0]))
-    own = set(schema.names) - {"record", "group_", "key_"}
-    rows = []
-    for record in records:
-        values = {name: getattr(record, name) for name in own}
-        row = {name: value.value if isinstance(value, Enum) else value for name, value in values.items()}
-        rows.append({**row, "record": record.model_dump_json(), "group_": record.group, "key_": record.key})
-    return pa.Table.from_pylist(rows, schema=schema)
+    own = [name for name in schema.names if name not in ("record", "group_", "key_")]
+    columns: dict[str, list[Any]] = {name: [_scalar(getattr(record, name)) for record in records] for name in own}
+    columns["record"] = [record.model_dump_json() for record in records]
+    columns["group_"] = [record.group for record in records]
+    columns["key_"] = [record.key for record in records]
+    return pa.Table.from_pydict(columns, schema=schema)
+
+
+def _scalar(value: object) -> object:
+    return value.value if isinstance(value, Enum) else value
 
 
 def parquet_bytes(records: Sequence[StoredRecord]) -> bytes:

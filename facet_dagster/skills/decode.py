@@ -23,6 +23,9 @@ _INVISIBLE = {
 }
 _TAG_RUN = re.compile(f"[\U000e0000-\U000e007f]{{{HIDDEN_TEXT + 1},}}")
 _LINE_END = re.compile(r"\r\n?|[\x85\u2028\u2029]")
+_LINE_ENDS = "\r\x85\u2028\u2029"
+_PRINTABLE = ("\u034f".encode(), b"\xf3\xa0")  # by Python's book, and invisible: a joiner, variation selectors
+_SPACES = "\n\t\xa0\u3000"  # what is not printable by Python's book, and plainly visible as white space
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,28 @@ def decode(data: bytes) -> Decoded | Refusal:
         notes.append("byte order mark removed")
     if "\r" in text:
         notes.append("line ends normalised")
-    text = _LINE_END.sub("\n", text)
+    if any(end in text for end in _LINE_ENDS):
+        text = _LINE_END.sub("\n", text)
+    if not _plainly_visible(text, data):
+        clean = _without_invisible(text)
+        if isinstance(clean, Refusal):
+            return clean
+        text, removed = clean
+        notes += removed
+    if damaged := text.count("\ufffd"):
+        notes.append(f"{damaged} replacement characters: the text was damaged before it came here")
+    return Decoded(text, tuple(notes))
+
+
+def _plainly_visible(text: str, data: bytes) -> bool:
+    """Whether there is surely nothing to remove: a quick look that nearly all texts pass."""
+    for space in _SPACES:
+        text = text.replace(space, "")
+    return text.isprintable() and not any(char in data for char in _PRINTABLE)
+
+
+def _without_invisible(text: str) -> tuple[str, list[str]] | Refusal:
+    notes = []
     if hidden := _TAG_RUN.search(text):
         shown = "".join(chr(ord(char) - 0xE0000) for char in hidden.group() if 0x20 <= ord(char) - 0xE0000 < 0x7F)
         return Refusal(SkillFault.UNSAFE, f"text hidden in Unicode tag characters: {excerpt(shown)}")
@@ -53,6 +77,4 @@ def decode(data: bytes) -> Decoded | Refusal:
         text, count = pattern.subn("", text)
         if count:
             notes.append(f"{count} {kind} character{'s' if count > 1 else ''} removed")
-    if damaged := text.count("\ufffd"):
-        notes.append(f"{damaged} replacement characters: the text was damaged before it came here")
-    return Decoded(text, tuple(notes))
+    return text, notes

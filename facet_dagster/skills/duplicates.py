@@ -7,8 +7,8 @@ every other one close enough to a survivor is its duplicate. Does not belong her
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import accumulate
 
+import numpy as np
 from rensa import RMinHash, RMinHashLSH
 
 from facet_dagster.records.base import digest_of
@@ -24,14 +24,18 @@ _DOUBT = 0.13
 """How far an estimate may fall below NEAR and still be checked: 3.5 standard deviations of 120 slots."""
 
 _WORD = re.compile(r"\w+")
+_TO_SPACES = bytes(code if code > 127 or chr(code).isalnum() or code == ord("_") else ord(" ") for code in range(256))
 
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """Of a body: the digest of its words in order, and the sketch of its shingles (the library's serialised form)."""
+    """Of a body: the digest of its words in order, the sketch of its shingles (the library's serialised form), and the
+    hashes of the shingles (64 bits each, sorted; empty where only the sketch was kept).
+    """
 
     words: str
     sketch: bytes
+    shingles: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,31 +56,45 @@ class Verdict:
     refusal: Refusal | None = None
 
 
-def words_of(body: str) -> list[str]:
-    """The words of a body, lower-case: layout and punctuation do not make a new skill."""
-    return _WORD.findall(body.lower())
+def words_of(body: str) -> list[bytes]:
+    """The words of a body, lower-case, as UTF-8: layout and punctuation do not make a new skill."""
+    words = body.lower().encode("utf-8", errors="surrogatepass").translate(_TO_SPACES).split()
+    if not body.isascii():
+        for at in [at for at, word in enumerate(words) if not word.isascii()][::-1]:
+            words[at : at + 1] = _parts(words[at])
+    return words
+
+
+def _parts(word: bytes) -> list[bytes]:
+    """Words in other letters, and those around characters that only Unicode calls punctuation."""
+    text = word.decode("utf-8", errors="surrogatepass")
+    return [part.encode("utf-8", errors="surrogatepass") for part in _WORD.findall(text)]
 
 
 def features_of(body: str) -> Features:
     """What is needed to find the copies of a body without the body."""
     words = words_of(body)
+    shingles = _shingles(words)
     sketch = RMinHash(SLOTS, SEED)
-    sketch.update(_shingles(words))
-    return Features(digest_of(" ".join(words))[:32], bytes(sketch.__getstate__()))
+    sketch.update(shingles)
+    hashes = np.array(sorted(set(RMinHash.hash_token_sets([shingles])[0])), np.uint64)
+    return Features(digest_of(b" ".join(words))[:32], bytes(sketch.__getstate__()), hashes.tobytes())
 
 
-def similarity(one: str, other: str) -> float:
-    """Jaccard similarity of the shingles of two bodies, exactly."""
-    a, b = set(_shingles(words_of(one))), set(_shingles(words_of(other)))
-    return len(a & b) / len(a | b)
+def similarity(one: bytes, other: bytes) -> float:
+    """Jaccard similarity of two bodies by the hashes of their shingles."""
+    a, b = np.frombuffer(one, np.uint64), np.frombuffer(other, np.uint64)
+    both = len(np.intersect1d(a, b, assume_unique=True))
+    return both / (len(a) + len(b) - both)
 
 
-def _shingles(words: list[str]) -> list[str]:
+def _shingles(words: list[bytes]) -> list[bytes]:
+    text = b" ".join(words)
     if len(words) <= SHINGLE:
-        return [" ".join(words)]
-    text = " ".join(words)
-    ends = list(accumulate((len(word) + 1 for word in words), initial=-1))  # positions of the spaces around words
-    return [text[start + 1 : end] for start, end in zip(ends, ends[SHINGLE:], strict=False)]
+        return [text]
+    spaces = np.flatnonzero(np.frombuffer(text, np.uint8) == ord(" "))
+    starts, ends = [0, *(spaces + 1).tolist()], [*spaces.tolist(), len(text)]
+    return [text[start:end] for start, end in zip(starts, ends[SHINGLE - 1 :], strict=False)]
 
 
 def find_duplicates(

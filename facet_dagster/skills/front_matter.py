@@ -129,9 +129,10 @@ def _late(lines: list[str], start: int) -> _Block | None:
 
 
 def _second_block(body: str) -> _Block | None:
-    lines = body.lstrip("\n").split("\n")
-    if not _OPENING.match(lines[0]):
+    text = body.lstrip("\n")
+    if not _OPENING.match(text.partition("\n")[0]):
         return None
+    lines = text.split("\n")
     block = _from_opening(lines, 0)
     keyed = any(_KEY.match(line) for line in block.yaml.split("\n"))
     return block if keyed and not block.notes else None

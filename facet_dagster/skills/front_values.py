@@ -27,6 +27,7 @@ _PLACEHOLDER = re.compile(
 _DAMAGED = re.compile(r"^(?:name|description)\s*:", re.IGNORECASE)
 _LINE_KEY = re.compile(r"^[\"']?([A-Za-z_][\w.-]*)[\"']?\s*:(?:\s+|$)(.*)$")
 _BLOCK_HEADER = re.compile(r"^[>|][+-]?\d?[+-]?(?:\s+|$)")
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast; it bounds the nesting itself
 _STRING = "tag:yaml.org,2002:str"
 
 
@@ -45,7 +46,7 @@ def read_values(block: str) -> FrontValues | Refusal:
     notes: list[str] = []
     node: yaml.Node | None = None
     try:
-        node = yaml.compose(block[:MAX_YAML], Loader=yaml.SafeLoader)
+        node = yaml.compose(block[:MAX_YAML], Loader=_LOADER)
     except yaml.YAMLError as error:
         notes.append(f"front matter read line by line: not valid YAML ({_problem(error)})")
     except RecursionError:

@@ -32,7 +32,7 @@ class _Round:
     classes: dict[str, SkillClass] = field(default_factory=dict)
     own_refusals: dict[Address, Refusal] = field(default_factory=dict)
     sketches: dict[str, bytes] = field(default_factory=dict)
-    bodies: dict[str, str] = field(default_factory=dict)  # by words
+    shingles: dict[str, bytes] = field(default_factory=dict)  # by words, as the sketches
     standing: dict[Address, SkillEntry] = field(default_factory=dict)  # everything live, old and new
     fresh: set[Address] = field(default_factory=set)
     found: int = 0
@@ -140,7 +140,7 @@ def _take(named: tuple[Address, str, Entry, str], judged: Judged, history: Histo
         round_.skills[skill.key] = skill
     words = text.features.words
     round_.sketches.setdefault(words, text.features.sketch)
-    round_.bodies.setdefault(words, text.body)
+    round_.shingles.setdefault(words, text.features.shingles)
     view = text.actionability
     round_.classes[content_hash] = SkillClass(
         content_hash=content_hash,
@@ -170,23 +170,28 @@ def _duplicates(
     valid = [entry for entry in round_.standing.values() if entry.skill_key]
     keys = {entry.words: entry.skill_key for entry in valid}
 
-    def body(words: str) -> str:
-        if words not in round_.bodies:
-            skill = store.get(Skill, "all", keys[words])
-            round_.bodies[words] = skill.body if skill else ""
-        return round_.bodies[words]
+    def from_store(words: str) -> Features:
+        skill = store.get(Skill, "all", keys[words])
+        features = features_of(skill.body if skill else "")
+        round_.shingles[words] = features.shingles
+        return features
+
+    def shingles(words: str) -> bytes:
+        return round_.shingles.get(words) or from_store(words).shingles
 
     def sketch(words: str) -> bytes:
         found = round_.sketches.get(words) or known.sketches.get(words)
         if found is None:  # read under other rules, by an ingest of another source
-            found = round_.sketches[words] = features_of(body(words)).sketch
+            found = round_.sketches[words] = from_store(words).sketch
         return found
 
     copies = [
         Copy(_rank(entry, history), entry.skill_id, _place(entry), Features(entry.words, sketch(entry.words)))
         for entry in valid
     ]
-    verdicts, pairs = find_duplicates(copies, known.pairs, lambda one, other: similarity(body(one), body(other)))
+    verdicts, pairs = find_duplicates(
+        copies, known.pairs, lambda one, other: similarity(shingles(one), shingles(other))
+    )
     for words in known.sketches:
         round_.sketches.pop(words, None)
     return {entry.address: verdicts[copy.rank] for entry, copy in zip(valid, copies, strict=True)}, pairs
@@ -213,18 +218,17 @@ def _settle(
         if verdict is None and refusal is None:
             continue  # refused by an earlier ingest, and nothing has changed
         cluster = verdict.cluster if verdict else ""
-        reject = None if refusal is None else _reject(draft, refusal, cluster)
-        after = draft.model_copy(
-            update={
-                "state": "refused" if refusal else "kept",
-                "fault": refusal.fault if refusal else None,
-                "cluster": cluster,
-                "reject_key": reject.key if reject else "",
-            }
-        )
-        round_.standing[address] = after
-        if address in round_.fresh or after != draft:
-            entries.append(after.model_copy(update={"ingest": round_.number}))
+        reject = _reject(draft, refusal, cluster) if refusal else None
+        end = {
+            "state": "refused" if refusal else "kept",
+            "fault": refusal.fault if refusal else None,
+            "cluster": cluster,
+            "reject_key": reject.key if reject else "",
+        }
+        if address in round_.fresh or any(getattr(draft, name) != value for name, value in end.items()):
+            after = draft.model_copy(update={**end, "ingest": round_.number})
+            round_.standing[address] = after
+            entries.append(after)
             rejects += [reject] if reject else []
     return entries, rejects
 

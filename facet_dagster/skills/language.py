@@ -6,6 +6,8 @@ public corpus: 20%, nearly all in other scripts. Does not belong here: what is d
 
 import re
 import unicodedata
+from collections import Counter
+from functools import lru_cache
 
 FOREIGN_SHARE = 0.15
 """Share of non-Latin letters above which a text is not English. One Chinese character weighs as much as three Latin
@@ -21,8 +23,9 @@ _WORDS = {
     "pt": "o os as e é para com uma que do da em não por se ou mais seu",
     "it": "il gli di e è per con una che del non si in come della sono tuo più",
 }
-_SETS = {language: frozenset(words.split()) for language, words in _WORDS.items()}
-_WORD = re.compile(r"[^\W\d_]+")
+_SETS = {language: frozenset(words.encode().split()) for language, words in _WORDS.items()}
+_TO_SPACES = bytes(code if code > 127 or chr(code).isalpha() else ord(" ") for code in range(256))
+_BEYOND_LATIN = re.compile("[^\x00-\u024f]")
 _SCRIPTS = (
     ("CJK", "zh"),
     ("HIRAGANA", "ja"),
@@ -35,22 +38,33 @@ _SCRIPTS = (
 
 def language_of(prose: str) -> str:
     """An ISO 639-1 code: `en`, a guess at another, or `und` for an unnamed script."""
-    letters = [char for char in prose if char.isalpha()]
-    foreign = [char for char in letters if ord(char) > 0x24F and not unicodedata.name(char, "").startswith("LATIN")]
-    if letters and len(foreign) / len(letters) > FOREIGN_SHARE:
-        return _script(foreign)
-    words = [word.lower() for word in _WORD.findall(prose)]
-    counts = {language: sum(1 for word in words if word in known) for language, known in _SETS.items()}
+    if not prose.isascii():
+        foreign = [char for char in _BEYOND_LATIN.findall(prose) if _foreign_letter(char)]
+        # Letters are counted only where they can matter: there are at most as many as there are characters.
+        beyond = len(foreign) > FOREIGN_SHARE * len(prose)
+        if beyond or (foreign and len(foreign) / sum(map(str.isalpha, prose)) > FOREIGN_SHARE):
+            return _script(foreign)
+    words = Counter(prose.lower().encode("utf-8", errors="surrogatepass").translate(_TO_SPACES).split())
+    counts = {language: sum(words[word] for word in known) for language, known in _SETS.items()}
     best = max(counts, key=lambda language: (counts[language], language == "en"))
     return best if counts[best] >= MIN_WORDS and counts[best] > 1.5 * counts["en"] else "en"
 
 
+@lru_cache(1 << 16)
+def _foreign_letter(char: str) -> bool:
+    return char.isalpha() and not unicodedata.name(char, "").startswith("LATIN")
+
+
 def _script(foreign: list[str]) -> str:
-    names = [unicodedata.name(char, "") for char in foreign[:2000]]
+    counted = Counter(map(_language_of_letter, foreign[:2000]))
     # Japanese mixes Chinese characters with kana; a tenth of kana is enough to tell.
-    kana = sum(1 for name in names if name.startswith(("HIRAGANA", "KATAKANA")))
-    if kana * 10 >= len(names):
+    if counted["ja"] * 10 >= counted.total():
         return "ja"
-    counted = {code: sum(1 for name in names if name.startswith(prefix)) for prefix, code in _SCRIPTS}
-    best = max(counted, key=lambda code: counted[code])
-    return best if counted[best] * 2 >= len(names) else "und"
+    best, count = counted.most_common(1)[0]
+    return best if count * 2 >= counted.total() else "und"
+
+
+@lru_cache(1 << 16)
+def _language_of_letter(char: str) -> str:
+    name = unicodedata.name(char, "")
+    return next((code for prefix, code in _SCRIPTS if name.startswith(prefix)), "und")

@@ -41,7 +41,7 @@ def view(text: str) -> Body:
     blocks: list[CodeBlock] = []
     fence, language, lines = "", "", list[str]()
     for line in text.split("\n"):
-        mark = _FENCE.match(line)
+        mark = _FENCE.match(line) if "```" in line or "~~~" in line else None
         if not fence and mark:
             fence, language, lines = mark.group(1), mark.group(2).lower(), []
         elif fence and mark and mark.group(1).startswith(fence) and not mark.group(2):

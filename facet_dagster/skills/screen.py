@@ -10,6 +10,7 @@ import binascii
 import re
 
 from facet_dagster.records.skill import SkillFault
+from facet_dagster.skills.hits import first_hit
 from facet_dagster.skills.markdown import Body
 from facet_dagster.skills.refusal import Refusal, excerpt
 
@@ -21,24 +22,44 @@ LONG_LINE = 8_000
 PAYLOAD_REACH = 4_000
 """Characters before a pipe into a shell in which its payload is looked for."""
 
+# Kind -> literals with which a hit begins, and the whole; in lower case.
 _FLAGS = {
-    "pipes a download into a shell": re.compile(
-        r"(?:\bcurl|\bwget)\b[^\n|]{0,300}\|\s*(?:sudo\s+)?(?:ba|z|da|k)?sh\b"
-        r"|\b(?:eval|bash -c|sh -c) [\"']?\$\((?:curl|wget)"
+    "pipes a download into a shell": (
+        ("curl", "wget", "eval ", "bash -c ", "sh -c "),
+        re.compile(
+            r"(?:\bcurl|\bwget)\b[^\n|]{0,300}\|\s*(?:sudo\s+)?(?:ba|z|da|k)?sh\b"
+            r"|\b(?:eval|bash -c|sh -c) [\"']?\$\((?:curl|wget)"
+        ),
     ),
-    "wording that overrides instructions": re.compile(
-        r"\b(?:ignore|disregard|forget) (?:all |any )?(?:of )?(?:the |your )?"
-        r"(?:previous|prior|above|earlier|preceding) (?:instruction|prompt|rule|message)"
+    "wording that overrides instructions": (
+        ("ignore ", "disregard ", "forget "),
+        re.compile(
+            r"\b(?:ignore|disregard|forget) (?:all |any )?(?:of )?(?:the |your )?"
+            r"(?:previous|prior|above|earlier|preceding) (?:instruction|prompt|rule|message)"
+        ),
     ),
-    "wording that hides things from the user": re.compile(
-        r"\b(?:do not|don't|never) (?:tell|inform|reveal to|mention (?:this |it )?to|disclose to|show [\w ,/]{0,60} to)"
-        r" (?:the )?user"
+    "wording that hides things from the user": (
+        ("do not ", "don't ", "never "),
+        re.compile(
+            r"\b(?:do not|don't|never)"
+            r" (?:tell|inform|reveal to|mention (?:this |it )?to|disclose to|show [\w ,/]{0,60} to) (?:the )?user"
+        ),
     ),
-    "chat-template tokens": re.compile(
-        r"<\|(?:im_start|im_end|system|user|assistant|endoftext|eot_id)\|>|\[/?inst\]|<</?sys>>|</?system(?:[-_]\w+)?>"
+    "chat-template tokens": (
+        ("<|", "[inst]", "[/inst]", "<<", "<system", "</system"),
+        re.compile(
+            r"<\|(?:im_start|im_end|system|user|assistant|endoftext|eot_id)\|>"
+            r"|\[/?inst\]|<</?sys>>|</?system(?:[-_]\w+)?>"
+        ),
     ),
-    "skips permission checks": re.compile(r"--dangerously-skip-permissions|(?<![\w-])--yolo\b"),
-    "an author's home folder": re.compile(r"(?:/users/|/home/)(?!user|you|name|runner|ubuntu|\W)[a-z][\w.-]+/"),
+    "skips permission checks": (
+        ("--dangerously-skip-permissions", "--yolo"),
+        re.compile(r"--dangerously-skip-permissions|(?<![\w-])--yolo\b"),
+    ),
+    "an author's home folder": (
+        ("/users/", "/home/"),
+        re.compile(r"(?:/users/|/home/)(?!user|you|name|runner|ubuntu|\W)[a-z][\w.-]+/"),
+    ),
 }
 _TO_SHELL = re.compile(r"\| ?base64 (?:-d|-D|--decode) ?\| ?(?:sudo )?(?:/\w+)*/?(?:ba|z|da)?sh\b")
 _PAYLOAD = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}")
@@ -52,7 +73,9 @@ def flags(body: Body) -> tuple[str, ...]:
     """Notes on wording that a reader of this corpus wants to look at; no verdict."""
     lowered = body.text.lower()
     notes = [
-        f"flag: {kind}: {excerpt(hit.group(), 60)}" for kind, rule in _FLAGS.items() if (hit := rule.search(lowered))
+        f"flag: {kind}: {excerpt(hit.group(), 60)}"
+        for kind, (literals, rule) in _FLAGS.items()
+        if (hit := first_hit(lowered, literals, rule))
     ]
     if len(body.text) > LONG_BODY:
         notes.append(f"flag: long body of {len(body.text)} characters")
@@ -84,6 +107,8 @@ def _decoded(payload: str) -> str:
 
 def screen_size(body: Body) -> Refusal | None:
     """Refuse a body with too little in it to be a procedure."""
+    if len(" ".join(body.text[: 50 * MIN_BODY].split())) >= MIN_BODY:
+        return None
     length = len(" ".join(body.text.split()))
     if length < MIN_BODY:
         return Refusal(SkillFault.EMPTY_BODY, f"the body has {length} characters: {excerpt(body.text, 80)}")

@@ -30,6 +30,7 @@ _DATA_FILE = re.compile(
     r"(?<![\w./-])[\w][\w./-]*\.(?:csv|tsv|json|jsonl|ndjson|ya?ml|toml|ini|conf|cfg|xml|html|md|txt|log|sqlite3?|db|sql"
     r"|parquet|xlsx|docx|pptx|pdf|png|svg|tar|tgz|gz|zip|sha256|env|service|c|h|so|o|crontab)\b(?!\()"
 )
+_FOLDERS = ("scripts/", "references/", "assets/", "templates/", "resources/")
 _BUNDLED = re.compile(r"(?<![\w./-])(?:\./)?((?:scripts|references|assets|templates|resources)/[\w./-]+\.\w{1,6})\b")
 
 
@@ -76,5 +77,7 @@ def files_of(body: Body) -> tuple[str, ...]:
 
 def dangling_of(body: Body, siblings: tuple[str, ...]) -> tuple[str, ...]:
     """Bundled files that the body names and the folder lacks."""
+    if not any(folder in body.text for folder in _FOLDERS):
+        return ()
     present = set(siblings)
     return tuple(dict.fromkeys(name for name in _BUNDLED.findall(body.text) if name not in present))

@@ -1,5 +1,6 @@
 """Sensors and schedules discover and request; they do not work."""
 
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
@@ -7,7 +8,9 @@ import pytest
 
 from assets.partitions import scenario_seed
 from facet_dagster.records.seed import ScenarioSeed
+from facet_dagster.settings import Settings
 from sensors.compaction import daily_compaction
+from sensors.inbox import skill_inbox
 from sensors.leftovers import hourly_sweep
 from sensors.seeds import unregistered_seeds
 
@@ -45,3 +48,32 @@ def test_nothing_new_is_skipped_with_a_reason(instance: dg.DagsterInstance, stor
 
 def test_schedules_ask_for_their_housekeeping_job() -> None:
     assert (hourly_sweep.job_name, daily_compaction.job_name) == ("sweep_leftovers", "compact_store")
+
+
+def look(settings: Settings, cursor: str | None, instance: dg.DagsterInstance) -> tuple[Any, str | None]:
+    context = dg.build_sensor_context(instance=instance, cursor=cursor, resources={"settings": settings})
+    result = skill_inbox(context)
+    return result, getattr(result, "cursor", None) or context.cursor
+
+
+def test_the_inbox_is_read_once_it_has_come_to_rest(tmp_path: Path, instance: dg.DagsterInstance) -> None:
+    settings = Settings(inbox=tmp_path)
+    (tmp_path / "corpus.jsonl").write_text("{}")
+    first, cursor = look(settings, None, instance)
+    assert "come to rest" in first.skip_message
+    second, cursor = look(settings, cursor, instance)
+    assert len(second.run_requests) == 1
+    third, cursor = look(settings, cursor, instance)
+    assert "nothing has changed" in third.skip_message
+    (tmp_path / "corpus.jsonl").write_text("{}\n{}")
+    changed, cursor = look(settings, cursor, instance)
+    assert "come to rest" in changed.skip_message
+    again, _ = look(settings, cursor, instance)
+    assert again.run_requests[0].run_key != second.run_requests[0].run_key
+
+
+def test_without_an_inbox_there_is_nothing_to_watch(tmp_path: Path, instance: dg.DagsterInstance) -> None:
+    for settings, said in ((Settings(), "FACET_INBOX"), (Settings(inbox=tmp_path / "gone"), "not a folder")):
+        result, _ = look(settings, None, instance)
+        assert said in result.skip_message
+    assert skill_inbox.job_name == "read_skills"

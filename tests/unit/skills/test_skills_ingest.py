@@ -2,6 +2,7 @@
 
 import os
 import re
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,7 +11,8 @@ import pytest
 from facet_dagster.errors import SettingsError
 from facet_dagster.records.skill import Skill, SkillFault, SkillReject
 from facet_dagster.skills.ingest import ingest
-from facet_dagster.skills.reading import slug_of
+from facet_dagster.skills.reading import Text, judge, slug_of
+from facet_dagster.skills.refusal import Refusal
 from facet_dagster.skills.sources.detect import open_source
 from facet_dagster.skills.sources.entry import MAX_BYTES
 from facet_dagster.skills.usable import usable_skills
@@ -233,3 +235,14 @@ def test_the_dangerous_public_skill_is_called_dangerous() -> None:
     assert found["non-utf8-1"] is SkillFault.UNREADABLE
     assert found["huge-1"] is SkillFault.TOO_LARGE
     assert found["lang-ja-1"] is SkillFault.OTHER_LANGUAGE
+
+
+def test_rows_of_the_public_corpus_each_end_somewhere() -> None:
+    dump = SHARED / "corpus" / "skills-20k.parquet"
+    if not dump.is_file():
+        pytest.skip("no corpus of public skills beside the checkout")
+    entries = list(islice(open_source(dump).entries(), 400))
+    ends = [entry.refusal or judge(entry.data, entry.size, entry.siblings).result for entry in entries]
+    assert len({(entry.source, entry.path) for entry in entries}) == 400
+    assert sum(isinstance(end, Text) for end in ends) >= 40
+    assert all(end.evidence for end in ends if isinstance(end, Refusal))
