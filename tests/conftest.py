@@ -8,6 +8,7 @@ from uuid import uuid4
 
 import pytest
 from docker import DockerClient
+from hypothesis import HealthCheck, settings
 
 from facet_dagster.adapters.base_image import ensure_base
 from facet_dagster.adapters.docker_sweep import remove_run
@@ -18,6 +19,10 @@ from facet_dagster.audit.run import AuditTerms, Bench, audit
 from facet_dagster.errors import EngineUnavailable
 from facet_dagster.records.audit import AuditedTask, AuditReport
 from facet_dagster.records.validation import GateResult
+
+# No test asserts on seconds, and a busy machine makes none slow enough to fail.
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")
 
 
 @pytest.fixture(scope="session")

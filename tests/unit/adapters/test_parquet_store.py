@@ -246,7 +246,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(STEPS)
 def test_any_history_agrees_with_a_dictionary(steps: list[tuple[str, str | None, int | None]]) -> None:
     with tempfile.TemporaryDirectory() as root:

@@ -3,7 +3,7 @@
 import json
 from html.parser import HTMLParser
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from facet_dagster.audit.report import as_html, as_json, percent
@@ -112,7 +112,7 @@ def test_hostile_text_is_text() -> None:
     assert [tag for tag, _ in page.tags] == [tag for tag, _ in read(as_html(a_report())).tags]
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=50)
+@settings(max_examples=50)
 @given(st.text(alphabet=st.characters(), max_size=60))
 def test_no_text_changes_the_page(text: str) -> None:
     try:

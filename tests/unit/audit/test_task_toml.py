@@ -3,7 +3,7 @@
 import string
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from facet_dagster.audit.task_toml import TaskFile, megabytes, parse
@@ -11,7 +11,6 @@ from facet_dagster.datasets.toml import key, value
 
 KEYS = ["task", "name", "environment", "agent", "verifier", "solution", "metadata", "steps", "user", "timeout_sec"]
 KEYS += ["cpus", "memory", "memory_mb", "storage", "gpus", "env", "docker_image", "os", "workdir", "environment_mode"]
-UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # on a busy machine
 LEAVES = st.one_of(
     st.text(max_size=20), st.integers(), st.floats(), st.booleans(), st.sampled_from(["2G", "512M", "linux", "a/b"])
 )
@@ -22,7 +21,6 @@ VALUES = st.recursive(
 )
 
 
-@UNHURRIED
 @given(st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=8))
 def test_any_document_is_read_or_refused(document: dict[str, object]) -> None:
     text = "\n".join(f"{key(name)} = {value(entry)}" for name, entry in document.items())
@@ -32,14 +30,12 @@ def test_any_document_is_read_or_refused(document: dict[str, object]) -> None:
     assert not faults or declared == TaskFile()
 
 
-@UNHURRIED
 @given(st.binary(max_size=300))
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
     declared, faults = parse(data)
     assert isinstance(declared, TaskFile) and (not faults or declared == TaskFile())
 
 
-@UNHURRIED
 @given(st.text(alphabet=string.printable + "äß漢\u202e\x00", max_size=200))
 def test_any_text_as_a_name_comes_back_as_it_is(text: str) -> None:
     declared, faults = parse(f"[task]\nname = {value(text)}\n".encode())

@@ -82,7 +82,7 @@ def test_a_chain_of_small_changes_is_not_one_cluster() -> None:
 
 
 @given(st.lists(st.text(max_size=60), min_size=1, max_size=12), st.randoms(use_true_random=False))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_the_order_in_which_copies_come_changes_nothing(bodies: list[str], rng: random.Random) -> None:
     copies = [copy(number, body) for number, body in enumerate(bodies)]
     shuffled = list(copies)
