@@ -71,7 +71,7 @@ class Judges(Generic[T]):
             return
         if self._pool is None:
             # Not forked: the threads of an embedding program may hold locks that a child would wait for for ever.
-            self._pool = ProcessPoolExecutor(self._workers, mp_context=get_context("forkserver"))
+            self._pool = ProcessPoolExecutor(self._workers, mp_context=get_context("spawn"))
         self._flying.append((names, keys, self._pool.submit(judge_all, units)))
         while len(self._flying) > 2 * self._workers:
             yield from self._land()
