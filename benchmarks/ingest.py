@@ -1,9 +1,10 @@
 """How fast skills are read, and how well copies are found: python benchmarks/ingest.py CORPUS.parquet [ROWS]
 
 CORPUS is a dump of public skills (columns repo, path, text, …). Three things are measured, each in a process of its
-own and an empty store: the corpus as it is; the same again with 1% of the texts changed; and ROWS rows (116,000 by default,
-half of them first) made of the corpus by repeating it with edits, so that it is known which rows are exact copies, which
-are near ones and which are neither. Memory is that of the process and of its workers at their peaks, added up.
+own and an empty store: the corpus as it is; the same again with 1% of the texts changed; and ROWS rows (116,000 by
+default, half of them first) made of the corpus by repeating it with edits, so that it is known which rows are exact
+copies, which are near ones and which are neither. Memory is that of the process and of its workers at their peaks,
+added up. On a shared machine the seconds of CPU say more than those of the clock.
 """
 
 import json
