@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 from facet_dagster.ports import Embedder, Store
 from facet_dagster.prompts.ask import Asker
+from facet_dagster.prompts.pool import each
 from facet_dagster.records.outcome import Rejected
 from facet_dagster.records.seed import Candidate, Hypothesis, ScenarioSeed
 from facet_dagster.records.skill import Skill
 from facet_dagster.seeds.hypotheses import propose
 from facet_dagster.seeds.judge import Judgement, judge
-from facet_dagster.seeds.pool import each
 from facet_dagster.seeds.retrieval import Proposal, retrieve
 
 Progress = Callable[[str], None]

@@ -60,7 +60,8 @@ class Judged:
 @cache
 def rules_version() -> str:
     """Names the rules as they are: another version reads every text again."""
-    modules = sorted(Path(__file__).parent.glob("*.py"))
+    folder = Path(__file__).parent
+    modules = sorted((*folder.glob("*.py"), *folder.glob("*.toml")))  # the tables of signs are rules as well
     code = "\0".join((*(module.read_text(encoding="utf-8") for module in modules), version("rensa")))
     return digest_of(code)[:16]
 

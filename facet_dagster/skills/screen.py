@@ -1,7 +1,8 @@
-"""Decides whether a body is usable: large enough, safe, self-contained and something a terminal can act on.
+"""Decides whether a body is usable: large enough and safe.
 
 Rules refuse only what is clear; what merely looks odd becomes a `flag:` note. Frequencies in the public corpus are
-in the hundreds per 100,000, and most hits are security skills that quote an attack. Does not belong here: languages.
+in the hundreds per 100,000, and most hits are security skills that quote an attack. Does not belong here: languages,
+and what a terminal can act on (see actionable).
 """
 
 import base64
@@ -66,13 +67,6 @@ _LOCKED_ARCHIVE = re.compile(
     r"https?://\S{1,300}\.(?:zip|rar|7z)\b[^\n]{0,200}(?:password|密码|passcode)[^\n]{0,200}\.(?:exe|msi|bat|scr|pkg|dmg)\b",
     re.IGNORECASE,
 )
-_COMMAND = re.compile(r"^\$?\s*(?:sudo\s+)?(?:[a-z][\w.+-]*)(?:\s+(?:-{1,2}[\w-]+|[\w./<*\"'$\{-]+))+")
-_FILE = re.compile(r"^[\w./~{}<>*-]*\.(?:[a-z]{1,5}\d?)$")
-_SCRIPT = re.compile(r"\.(?:py|sh|bash|js|mjs|ts|rb|pl|r)$", re.IGNORECASE)
-_DEVICE = re.compile(
-    r"\b(?:on|to|from|via) (?:an? |your |the )?(?:iphone|ipad|ios simulator|android (?:phone|emulator))\b"
-)
-_NO_CODE = frozenset({"mermaid", "text", "txt", "markdown", "md", "prompt"})
 
 
 def flags(body: Body) -> tuple[str, ...]:
@@ -119,15 +113,3 @@ def screen_size(body: Body) -> Refusal | None:
     if length < MIN_BODY:
         return Refusal(SkillFault.EMPTY_BODY, f"the body has {length} characters: {excerpt(body.text, 80)}")
     return None
-
-
-def screen_actionable(description: str, body: Body, siblings: tuple[str, ...]) -> Refusal | None:
-    """Refuse prose without any code, command, file or script, and work that needs a hand-held device."""
-    if device := _DEVICE.search(description.lower()):
-        return Refusal(SkillFault.NOT_ACTIONABLE, f"needs a device: “{device.group()}”")
-    code = any(block.text.strip() and block.language not in _NO_CODE for block in body.blocks)
-    command = any(_COMMAND.match(text) or _FILE.match(text) for text in body.inline)
-    script = any(_SCRIPT.search(name) for name in siblings)
-    if code or command or script:
-        return None
-    return Refusal(SkillFault.NOT_ACTIONABLE, "prose only: no code, no command, no file to work on, no script")

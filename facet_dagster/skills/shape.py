@@ -12,7 +12,7 @@ from facet_dagster.skills.refusal import excerpt
 
 MAX_TOOLS, MAX_STEPS, MAX_FILES = 40, 40, 30
 
-_SHELL = frozenset({"bash", "sh", "shell", "console", "zsh", "terminal", "shell-session"})
+SHELL = frozenset({"bash", "sh", "shell", "console", "zsh", "terminal", "shell-session"})
 _SEPARATOR = re.compile(r"\|\||&&|[|;]|\$\(")
 _WORD = re.compile(r"^[a-z][a-z0-9_.+-]*$")
 _ASSIGNMENT = re.compile(r"^\w+=\S*\s*")
@@ -21,6 +21,7 @@ _WORDS_OF_THE_SHELL = """
 if then else elif fi for do done while until case esac in function return exit break continue local export set unset
 shift read trap eval exec source true false echo printf cd pwd test let declare alias select wait
 """
+_HERE_DOCUMENT = re.compile(r"<<-?\s*[\"']?(\w+)")
 _COMMENT = re.compile(r"(?:^|\s)#.*")
 _KEYWORDS = frozenset(_WORDS_OF_THE_SHELL.split())
 _STEP = re.compile(
@@ -41,7 +42,7 @@ def tools_of(body: Body) -> tuple[str, ...]:
     """Command names from shell blocks, in the order of first use."""
     found: dict[str, None] = {}
     for block in body.blocks:
-        prompts_only = block.language not in _SHELL
+        prompts_only = block.language not in SHELL
         if block.language and prompts_only:
             continue
         for command in _commands(block.text, prompts_only=prompts_only):
@@ -57,7 +58,7 @@ def _commands(text: str, *, prompts_only: bool) -> list[str]:
             continue
         if prompts_only and not line.lstrip().startswith("$ "):
             continue
-        if opened := re.search(r"<<-?\s*[\"']?(\w+)", line):
+        if "<<" in line and (opened := _HERE_DOCUMENT.search(line)):
             closing = opened.group(1)
         for part in _SEPARATOR.split(_COMMENT.sub("", _QUOTED.sub("Q", line.strip().removeprefix("$ ")))):
             words = _ASSIGNMENT.sub("", part.strip().removeprefix("sudo ")).split()

@@ -8,7 +8,7 @@ from facet_dagster.records.skill import SkillFault
 from facet_dagster.skills.access import screen_access
 from facet_dagster.skills.language import language_of
 from facet_dagster.skills.markdown import view
-from facet_dagster.skills.screen import flags, screen_actionable, screen_safety, screen_size
+from facet_dagster.skills.screen import flags, screen_safety, screen_size
 from facet_dagster.skills.secrets import mask_secrets
 
 
@@ -101,27 +101,6 @@ def test_private_access_is_refused(text: str) -> None:
 )
 def test_a_mere_mention_is_not_private_access(text: str) -> None:
     assert screen_access(text) is None
-
-
-@pytest.mark.parametrize(
-    ("body", "siblings", "usable"),
-    [
-        ("Think about it with care.", (), False),
-        ("```mermaid\ngraph\n```", (), False),
-        ("Say `hello` to them.", (), False),
-        ("Run `sort -u names.txt`.", (), True),
-        ("Edit `config.yaml`.", (), True),
-        ("```python\nprint(1)\n```", (), True),
-        ("Use the script.", ("scripts/run.py",), True),
-    ],
-)
-def test_prose_alone_is_not_actionable(body: str, siblings: tuple[str, ...], usable: bool) -> None:
-    assert (screen_actionable("Does a thing.", view(body), siblings) is None) is usable
-
-
-def test_a_hand_held_device_is_not_actionable() -> None:
-    refusal = screen_actionable("Pushes audio to an iPhone.", view("```bash\nls\n```"), ())
-    assert refusal is not None and refusal.fault is SkillFault.NOT_ACTIONABLE
 
 
 def test_a_tiny_body_is_empty() -> None:

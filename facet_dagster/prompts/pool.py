@@ -1,4 +1,4 @@
-"""Bounded concurrency over paid calls. Knows nothing of seeds; what is called is passed in."""
+"""Bounded concurrency over paid calls. What is called is passed in."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
