@@ -19,7 +19,7 @@ from facet_dagster.skills.ingest import ingest
 from facet_dagster.skills.reading import judge
 from facet_dagster.skills.sources.detect import open_source
 from facet_dagster.skills.stats import stats_of
-from facet_dagster.skills.usable import usable_skills
+from facet_dagster.skills.usable import open_skills, usable_skills
 from facet_dagster.testing.memory_store import MemoryStore
 
 TOPICS = ("invoices", "backups", "certificates", "schedules", "invitations", "recipes")
@@ -205,6 +205,8 @@ def test_a_skill_that_a_model_refused_is_not_usable(root: Path) -> None:
         SkillClass(content_hash=skill.content_hash, actionable=False, decided_by="model", evidence="a sofa is needed")
     )
     assert skill.skill_id not in {each.skill_id for each in usable_skills(store)}
+    assert skill.skill_id not in {each.skill_id for each in open_skills(store)}
+    assert stats_of(store).funnel[-1] == ("not refused by a model", 2)
 
 
 def test_two_ingests_at_once_do_not_mix(root: Path) -> None:
@@ -228,7 +230,7 @@ def test_counts_of_what_there_is(root: Path) -> None:
     read(store, root)
     stats = stats_of(store)
     assert dict(stats.funnel)["found"] == 6
-    assert [count for _, count in stats.funnel] == [6, 6, 4, 4, 4, 4, 4, 3, 3]
+    assert [count for _, count in stats.funnel] == [6, 6, 4, 4, 4, 4, 4, 3, 3, 3]
     assert (stats.kept, stats.refused, stats.removed) == (3, 3, 0)
     assert stats.reasons == {"empty_body": 1, "no_front_matter": 1, "duplicate": 1}
     assert stats.clusters == {2: 1}
