@@ -7,9 +7,11 @@ import os
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from typing import Generic, TypeVar
 
+from facet_dagster.errors import InfrastructureError
 from facet_dagster.records.base import digest_of
 from facet_dagster.skills.reading import Judged, judge
 from facet_dagster.skills.sources.entry import Entry
@@ -78,5 +80,10 @@ class Judges(Generic[T]):
 
     def _land(self) -> Iterator[tuple[T, Judged]]:
         names, keys, future = self._flying.popleft()
-        self._known.update(zip(keys, future.result(), strict=True))
+        try:
+            self._known.update(zip(keys, future.result(), strict=True))
+        except BrokenProcessPool as error:
+            raise InfrastructureError(
+                "a process that reads skills was killed (out of memory?): try again with FACET_INGEST_WORKERS=1"
+            ) from error
         yield from ((name, self._known[key]) for name, key in names)

@@ -2,6 +2,8 @@
 
 import shutil
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from facet_dagster.errors import SettingsError
+from facet_dagster.errors import InfrastructureError, SettingsError
 from facet_dagster.ports import Store
 from facet_dagster.records.skill import Skill, SkillClass, SkillEntry, SkillFault, SkillIngest, SkillReject
 from facet_dagster.skills import ingest as ingesting
@@ -251,3 +253,21 @@ def test_a_fingerprint_covers_all_that_the_rules_see(root: Path) -> None:
         )
     ]
     assert len({base, *changed, ingesting._fingerprint(entry, "h", "s"), ingesting._fingerprint(entry, "i", "r")}) == 8
+
+
+def test_a_worker_that_is_killed_is_one_line_of_trouble(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    class Killed(ThreadPoolExecutor):
+        def __init__(self, count: int, mp_context: object) -> None:
+            super().__init__(count)
+
+        def submit(self, *_: object) -> Future[object]:  # type: ignore[override]
+            future = Future[object]()
+            future.set_exception(BrokenProcessPool("one died"))
+            return future
+
+    write(tmp_path / "mine", "sums", text("sums"))
+    monkeypatch.setattr(workers, "ProcessPoolExecutor", Killed)
+    monkeypatch.setattr(workers, "POOL_FROM", 0)
+    with pytest.raises(InfrastructureError, match="FACET_INGEST_WORKERS=1") as caught:
+        ingest([open_source(tmp_path / "mine")], MemoryStore(), workers=2)
+    assert "\n" not in str(caught.value)
