@@ -1,5 +1,6 @@
 """Skills: every folder read is a valid skill or a reject with one reason; checks warn where the rates look odd."""
 
+import asyncio
 from collections.abc import Iterator
 
 import dagster as dg
@@ -58,6 +59,7 @@ def skill_folders(
     settings, store = workshop.settings, workshop.workshop.store
     sources = doors.skill_sources(settings.skills, settings.inbox)
     ingest = doors.ingest_skills(sources, store, settings.ingest, say)
+    asyncio.run(doors.decide_open(workshop.workshop, settings.ingest, say))
     stats = stats_of(store)
     yield _skills(store, ingest, stats)
     yield _rejects(store, stats)

@@ -19,15 +19,17 @@ from facet_dagster.records.call import Role
 from facet_dagster.records.outcome import Component
 from facet_dagster.records.rollout import Trial
 from facet_dagster.records.seed import ScenarioSeed
-from facet_dagster.records.skill import Skill, SkillIngest
+from facet_dagster.records.skill import Skill, SkillClass, SkillIngest
 from facet_dagster.records.terms import IngestTerms
 from facet_dagster.rollout.limits import TrialLimits
 from facet_dagster.rollout.trial import run_trial
 from facet_dagster.seeds.pipeline import SeedResult, make_seeds
+from facet_dagster.skills.classify import classify
 from facet_dagster.skills.ingest import ingest
 from facet_dagster.skills.sources.detect import open_source
 from facet_dagster.skills.sources.entry import Source
 from facet_dagster.skills.sources.inbox import InboxSource
+from facet_dagster.skills.usable import open_skills
 from facet_dagster.tasks import accepted_bench
 from facet_dagster.validation.grade import grade
 from facet_dagster.validation.kit import contents_of_tests
@@ -44,6 +46,18 @@ def ingest_skills(
 ) -> SkillIngest:
     """Sources to skills and rejects in the store; only what is new or has changed is worked on."""
     return ingest(sources, store, workers=terms.workers, say=progress)
+
+
+async def decide_open(
+    workshop: Workshop, terms: IngestTerms, progress: Callable[[str], None] | None = None
+) -> list[SkillClass]:
+    """A model's answers on the kept skills that the rules leave open; none where the rules alone are to decide."""
+    if terms.decide_open == "rules":
+        return []
+    undecided = open_skills(workshop.store)
+    if progress:
+        progress(f"asking about {len(undecided):,} skills that the rules leave open")
+    return await classify(undecided, workshop.asker, workshop.store, batch=terms.batch, in_flight=terms.in_flight)
 
 
 async def plan_seeds(

@@ -14,7 +14,7 @@ from facet_dagster.records.bundle import SeedOutcome
 from facet_dagster.records.outcome import Component
 from facet_dagster.records.rollout import Trial
 from facet_dagster.records.seed import ScenarioSeed
-from facet_dagster.records.skill import Skill, SkillIngest
+from facet_dagster.records.skill import Skill, SkillClass, SkillIngest
 from facet_dagster.records.terms import IngestTerms
 from facet_dagster.seeds.pipeline import SeedResult
 from facet_dagster.skills.sources.entry import Source
@@ -35,6 +35,10 @@ class Doors(Protocol):
         terms: IngestTerms,
         progress: Callable[[str], None] | None = None,
     ) -> SkillIngest: ...
+
+    async def decide_open(
+        self, workshop: Workshop, terms: IngestTerms, progress: Callable[[str], None] | None = None
+    ) -> list[SkillClass]: ...
 
     async def plan_seeds(
         self, skills: Sequence[Skill], workshop: Workshop, progress: Callable[[str], None] | None = None

@@ -46,7 +46,7 @@ def ingest(
                 console.print(plain(line), highlight=False)
 
         done = ingest_skills(sources, store, settings.ingest, say)
-    _told(done, console)
+    _told(done, stats_of(store).open, console)
 
 
 @skills_app.command()
@@ -64,11 +64,12 @@ def stats(profile: Profile = None) -> None:
     show_stats(ParquetStore(read_settings(profile).store), make_console())
 
 
-def _told(done: SkillIngest, console: Console) -> None:
+def _told(done: SkillIngest, undecided: int, console: Console) -> None:
     console.print(
         f"{done.found:,} found in {', '.join(done.collections)}: "
         f"{done.fresh:,} new or changed, {done.removed:,} removed\n"
         f"now {done.kept:,} kept, {done.refused:,} refused ({done.duplicates:,} of them duplicates)\n"
+        f"{undecided:,} of the kept are open: the rules do not say whether a terminal can act on them\n"
         f"next  facet skills stats | facet skills why SKILL",
         highlight=False,
         markup=False,
@@ -95,8 +96,11 @@ def _is(entry: SkillEntry, wanted: str) -> bool:
 
 
 def _tell(entry: SkillEntry, history: History, store: Store, console: Console) -> None:
-    colour = {"kept": "green", "refused": "red", "removed": "yellow"}[entry.state]
-    console.print(f"[bold]{plain(entry.name or entry.path)}[/]  [{colour}]{entry.state}[/]", highlight=False)
+    views = [store.get(SkillClass, by, entry.content_hash) for by in ("rule", "model")]
+    out = entry.state == "kept" and any(view is not None and view.actionable is False for view in views)
+    state = "refused by a model" if out else entry.state
+    colour = {"kept": "green", "removed": "yellow"}.get(state, "red")
+    console.print(f"[bold]{plain(entry.name or entry.path)}[/]  [{colour}]{state}[/]", highlight=False)
     lines = [("place", f"{entry.source}: {entry.path}"), ("read", f"by ingest {entry.ingest} of {entry.collection}")]
     reject = store.get(SkillReject, "all", entry.reject_key) if entry.reject_key else None
     if reject:
@@ -105,9 +109,7 @@ def _tell(entry: SkillEntry, history: History, store: Store, console: Console) -
         lines += [("id", entry.skill_id), ("licence", entry.licence or "unknown")]
     if entry.language:
         lines.append(("language", entry.language))
-    for decided_by in ("rule", "model"):
-        if view := store.get(SkillClass, decided_by, entry.content_hash):
-            lines.append(("class", _class(view)))
+    lines += [("class", _class(view)) for view in views if view is not None]
     skill = store.get(Skill, "all", entry.skill_key) if entry.skill_key else None
     lines += [("note", note) for note in (skill.notes if skill else ())]
     copies = [e for e in history.live() if e.cluster and e.cluster == entry.cluster and e.address != entry.address]

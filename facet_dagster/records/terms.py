@@ -48,6 +48,8 @@ class IngestTerms(Record):
 
     workers: int | None = Field(default=None, ge=1)  # processes; None: as many as the machine has CPUs
     decide_open: Literal["rules", "model"] = "rules"  # who decides what the rules leave open; by rules, it stays
+    batch: int = Field(default=20, ge=1)  # skills that a model is asked about in one call
+    in_flight: int = Field(default=4, ge=1)
 
 
 class SeedingTerms(Record):

@@ -77,8 +77,9 @@ def features_of(body: str) -> Features:
     shingles = _shingles(words)
     sketch = RMinHash(SLOTS, SEED)
     sketch.update(shingles)
-    hashes = np.array(sorted(set(RMinHash.hash_token_sets([shingles])[0])), np.uint64)
-    return Features(digest_of(b" ".join(words))[:32], bytes(sketch.__getstate__()), hashes.tobytes())
+    hashes = np.sort(np.array(RMinHash.hash_token_sets([shingles])[0], np.uint64))
+    once = hashes[np.append(True, hashes[1:] != hashes[:-1])]
+    return Features(digest_of(b" ".join(words))[:32], bytes(sketch.__getstate__()), once.tobytes())
 
 
 def similarity(one: bytes, other: bytes) -> float:

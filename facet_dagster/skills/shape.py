@@ -6,6 +6,7 @@ counting. Does not belong here: verdicts.
 
 import re
 
+from facet_dagster.skills.hits import find_hits
 from facet_dagster.skills.markdown import Body
 from facet_dagster.skills.refusal import excerpt
 
@@ -31,7 +32,10 @@ _DATA_FILE = re.compile(
     r"|parquet|xlsx|docx|pptx|pdf|png|svg|tar|tgz|gz|zip|sha256|env|service|c|h|so|o|crontab)\b(?!\()"
 )
 _FOLDERS = ("scripts/", "references/", "assets/", "templates/", "resources/")
-_BUNDLED = re.compile(r"(?<![\w./-])(?:\./)?((?:scripts|references|assets|templates|resources)/[\w./-]+\.\w{1,6})\b")
+_BUNDLED = re.compile(  # not inside a longer path, `./` excepted
+    r"(?:(?<![\w./-])|(?<=\./)(?<![\w./-]\./))"
+    r"(?:scripts|references|assets|templates|resources)/[\w./-]+\.\w{1,6}\b"
+)
 
 
 def tools_of(body: Body) -> tuple[str, ...]:
@@ -77,7 +81,6 @@ def files_of(body: Body) -> tuple[str, ...]:
 
 def dangling_of(body: Body, siblings: tuple[str, ...]) -> tuple[str, ...]:
     """Bundled files that the body names and the folder lacks."""
-    if not any(folder in body.text for folder in _FOLDERS):
-        return ()
     present = set(siblings)
-    return tuple(dict.fromkeys(name for name in _BUNDLED.findall(body.text) if name not in present))
+    named = (hit.group() for hit in find_hits(body.text, _FOLDERS, _BUNDLED))
+    return tuple(dict.fromkeys(name for name in named if name not in present))

@@ -73,8 +73,9 @@ def stats_of(store: Store) -> SkillStats:
     classes = {each.content_hash: each for each in (*store.rows(SkillClass, "rule"), *store.rows(SkillClass, "model"))}
     found = [classes.get(entry.content_hash) for entry in kept]
     faults = Counter(entry.fault for entry in live if entry.fault)
+    usable = sum(1 for each in found if each is None or each.actionable is not False)
     return SkillStats(
-        funnel=_funnel(len(live), faults),
+        funnel=(*_funnel(len(live), faults), ("not refused by a model", usable)),
         kept=len(kept),
         removed=len(history.latest) - len(live),
         reasons=Counter({fault.value: count for fault, count in faults.items()}),

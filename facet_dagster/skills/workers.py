@@ -7,9 +7,11 @@ import os
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from typing import Generic, TypeVar
 
+from facet_dagster.errors import InfrastructureError
 from facet_dagster.records.base import digest_of
 from facet_dagster.skills.reading import Judged, judge
 from facet_dagster.skills.sources.entry import Entry
@@ -71,12 +73,17 @@ class Judges(Generic[T]):
             return
         if self._pool is None:
             # Not forked: the threads of an embedding program may hold locks that a child would wait for for ever.
-            self._pool = ProcessPoolExecutor(self._workers, mp_context=get_context("forkserver"))
+            self._pool = ProcessPoolExecutor(self._workers, mp_context=get_context("spawn"))
         self._flying.append((names, keys, self._pool.submit(judge_all, units)))
         while len(self._flying) > 2 * self._workers:
             yield from self._land()
 
     def _land(self) -> Iterator[tuple[T, Judged]]:
         names, keys, future = self._flying.popleft()
-        self._known.update(zip(keys, future.result(), strict=True))
+        try:
+            self._known.update(zip(keys, future.result(), strict=True))
+        except BrokenProcessPool as error:
+            raise InfrastructureError(
+                "a process that reads skills was killed (out of memory?): try again with FACET_INGEST_WORKERS=1"
+            ) from error
         yield from ((name, self._known[key]) for name, key in names)

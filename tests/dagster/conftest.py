@@ -21,7 +21,8 @@ from facet_dagster.records.scenario import (
     Scenario,
 )
 from facet_dagster.records.seed import Candidate, Hypothesis, ScenarioSeed
-from facet_dagster.records.skill import Skill
+from facet_dagster.records.skill import Skill, SkillClass
+from facet_dagster.records.terms import IngestTerms
 from facet_dagster.records.validation import Gate, GateResult, GradeReport, TestResult, ValidationReport
 from facet_dagster.seeds.pipeline import SeedResult
 from facet_dagster.settings import Settings
@@ -124,6 +125,12 @@ class FakeDoors:
 
     skill_sources = staticmethod(pipeline.skill_sources)  # needs neither a model nor an engine
     ingest_skills = staticmethod(pipeline.ingest_skills)
+
+    async def decide_open(
+        self, workshop: Workshop, terms: IngestTerms, progress: Callable[[str], None] | None = None
+    ) -> list[SkillClass]:
+        opinion = SkillClass(content_hash="c", actionable=False, decided_by="model", evidence="no")
+        return [opinion] if terms.decide_open == "model" and workshop.store.put(opinion) else []
 
     async def plan_seeds(
         self, skills: Sequence[Skill], workshop: Workshop, progress: Callable[[str], None] | None = None

@@ -2,6 +2,8 @@
 
 import shutil
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from facet_dagster.errors import SettingsError
+from facet_dagster.errors import InfrastructureError, SettingsError
 from facet_dagster.ports import Store
 from facet_dagster.records.skill import Skill, SkillClass, SkillEntry, SkillFault, SkillIngest, SkillReject
 from facet_dagster.skills import ingest as ingesting
@@ -19,7 +21,7 @@ from facet_dagster.skills.ingest import ingest
 from facet_dagster.skills.reading import judge
 from facet_dagster.skills.sources.detect import open_source
 from facet_dagster.skills.stats import stats_of
-from facet_dagster.skills.usable import usable_skills
+from facet_dagster.skills.usable import open_skills, usable_skills
 from facet_dagster.testing.memory_store import MemoryStore
 
 TOPICS = ("invoices", "backups", "certificates", "schedules", "invitations", "recipes")
@@ -205,6 +207,8 @@ def test_a_skill_that_a_model_refused_is_not_usable(root: Path) -> None:
         SkillClass(content_hash=skill.content_hash, actionable=False, decided_by="model", evidence="a sofa is needed")
     )
     assert skill.skill_id not in {each.skill_id for each in usable_skills(store)}
+    assert skill.skill_id not in {each.skill_id for each in open_skills(store)}
+    assert stats_of(store).funnel[-1] == ("not refused by a model", 2)
 
 
 def test_two_ingests_at_once_do_not_mix(root: Path) -> None:
@@ -228,7 +232,7 @@ def test_counts_of_what_there_is(root: Path) -> None:
     read(store, root)
     stats = stats_of(store)
     assert dict(stats.funnel)["found"] == 6
-    assert [count for _, count in stats.funnel] == [6, 6, 4, 4, 4, 4, 4, 3, 3]
+    assert [count for _, count in stats.funnel] == [6, 6, 4, 4, 4, 4, 4, 3, 3, 3]
     assert (stats.kept, stats.refused, stats.removed) == (3, 3, 0)
     assert stats.reasons == {"empty_body": 1, "no_front_matter": 1, "duplicate": 1}
     assert stats.clusters == {2: 1}
@@ -249,3 +253,21 @@ def test_a_fingerprint_covers_all_that_the_rules_see(root: Path) -> None:
         )
     ]
     assert len({base, *changed, ingesting._fingerprint(entry, "h", "s"), ingesting._fingerprint(entry, "i", "r")}) == 8
+
+
+def test_a_worker_that_is_killed_is_one_line_of_trouble(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    class Killed(ThreadPoolExecutor):
+        def __init__(self, count: int, mp_context: object) -> None:
+            super().__init__(count)
+
+        def submit(self, *_: object) -> Future[object]:  # type: ignore[override]
+            future = Future[object]()
+            future.set_exception(BrokenProcessPool("one died"))
+            return future
+
+    write(tmp_path / "mine", "sums", text("sums"))
+    monkeypatch.setattr(workers, "ProcessPoolExecutor", Killed)
+    monkeypatch.setattr(workers, "POOL_FROM", 0)
+    with pytest.raises(InfrastructureError, match="FACET_INGEST_WORKERS=1") as caught:
+        ingest([open_source(tmp_path / "mine")], MemoryStore(), workers=2)
+    assert "\n" not in str(caught.value)

@@ -7,6 +7,7 @@ import subprocess
 import time
 from pathlib import Path
 from types import ModuleType
+from typing import ClassVar
 
 import pytest
 
@@ -82,3 +83,33 @@ def _lives(pid: int) -> bool:
 def test_too_slow_raises(support: ModuleType) -> None:
     with pytest.raises(subprocess.TimeoutExpired):
         support.run_as_agent(["sleep", "600"], cwd="/", timeout=0.2)
+
+
+@pytest.mark.parametrize(("share", "spells"), [(0.9, 4), (0.1, 1), (None, 1)])
+def test_a_program_gets_more_time_where_the_host_keeps_it_waiting(
+    support: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, share: float | None, spells: int
+) -> None:
+    class Hanging:
+        waits: ClassVar[list[float]] = []
+
+        def wait(self, timeout: float) -> int:
+            self.waits.append(timeout)
+            clock.now += timeout
+            raise subprocess.TimeoutExpired("x", timeout)
+
+    class Clock:
+        now = 0.0
+
+        def monotonic(self) -> float:
+            if share is not None:
+                stalls.write_text(f"some avg10=0.00 avg60=0.00 avg300=0.00 total={int(self.now * share * 1e6)}\nfull\n")
+            return self.now
+
+    clock, stalls = Clock(), tmp_path / "cpu"
+    monkeypatch.setattr(support, "STALLS", stalls)
+    monkeypatch.setattr(support, "time", clock)
+    process = Hanging()
+    process.waits.clear()
+    with pytest.raises(subprocess.TimeoutExpired):
+        support._wait(process, 5.0)
+    assert process.waits == [5.0] * spells
