@@ -8,7 +8,8 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from threading import Thread
 from typing import Generic, TypeVar
 
 from facet_dagster.errors import InfrastructureError
@@ -27,6 +28,18 @@ POOL_FROM = 2 * _CHUNK
 def judge_all(units: list[Unit]) -> list[Judged]:
     """What a process does."""
     return [judge(*unit) for unit in units]
+
+
+def _end_with_parent() -> None:
+    """A process whose parent was killed would wait for work for ever."""
+    parent = parent_process()
+
+    def watch() -> None:
+        if parent is not None:
+            parent.join()
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
 
 
 class Judges(Generic[T]):
@@ -73,7 +86,9 @@ class Judges(Generic[T]):
             return
         if self._pool is None:
             # Not forked: the threads of an embedding program may hold locks that a child would wait for for ever.
-            self._pool = ProcessPoolExecutor(self._workers, mp_context=get_context("spawn"))
+            self._pool = ProcessPoolExecutor(
+                self._workers, mp_context=get_context("spawn"), initializer=_end_with_parent
+            )
         self._flying.append((names, keys, self._pool.submit(judge_all, units)))
         while len(self._flying) > 2 * self._workers:
             yield from self._land()

@@ -257,7 +257,7 @@ def test_a_fingerprint_covers_all_that_the_rules_see(root: Path) -> None:
 
 def test_a_worker_that_is_killed_is_one_line_of_trouble(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     class Killed(ThreadPoolExecutor):
-        def __init__(self, count: int, mp_context: object) -> None:
+        def __init__(self, count: int, **_: object) -> None:
             super().__init__(count)
 
         def submit(self, *_: object) -> Future[object]:  # type: ignore[override]
