@@ -16,6 +16,7 @@ from facet_dagster.records.bundle import ComponentVersion, SeedOutcome
 from facet_dagster.records.call import LedgerRow
 from facet_dagster.records.rollout import Trial
 from facet_dagster.records.seed import Candidate, Hypothesis, ScenarioSeed
+from facet_dagster.records.sft import SftSet
 from facet_dagster.records.skill import Skill, SkillReject
 
 R = TypeVar("R", bound=StoredRecord)
@@ -30,6 +31,7 @@ KINDS: tuple[type[StoredRecord], ...] = (
     SeedOutcome,
     LedgerRow,
     Trial,
+    SftSet,
 )
 
 
