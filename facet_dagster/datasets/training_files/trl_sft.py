@@ -40,7 +40,7 @@ def trainer_of(options: argparse.Namespace) -> SFTTrainer:
         per_device_eval_batch_size=1,
         learning_rate=1e-5,
         lr_scheduler_type="cosine",
-        warmup_ratio=0.1,
+        warmup_steps=0.1,  # a share of all steps, in transformers 5
         max_length=options.cutoff,
         packing=False,
         bf16=options.bf16,

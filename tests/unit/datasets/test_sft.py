@@ -151,4 +151,4 @@ def test_the_card_is_read_by_dataset_hubs(tmp_path):
     export_sft([trial("s")], tmp_path, skills={})
     said = yaml.safe_load((tmp_path / "README.md").read_text().split("---\n")[1])
     files = [entry["path"] for config in said["configs"] for entry in config["data_files"]]
-    assert files == ["train.parquet", "train_sharegpt.jsonl"] and all((tmp_path / name).exists() for name in files)
+    assert files == ["train.parquet"] and all((tmp_path / name).exists() for name in files)
