@@ -40,7 +40,7 @@ class Contamination:
 
     def __init__(self, texts: Sequence[BenchmarkText], *, common: int) -> None:
         self._texts = texts
-        self._codes: dict[str, int] = {}
+        self._codes = _Codes()
         self.tasks = len({text.task for text in texts})
         hashes, owners = self._hashed()
         order = np.argsort(hashes, kind="stable")
@@ -111,16 +111,19 @@ class Contamination:
         number = len(words) - GRAM + 1
         if number < 1:
             return np.empty(0, dtype=np.uint64)
-        codes = np.fromiter((self._code(word) for word in words), dtype=np.uint64, count=len(words))
+        codes = np.fromiter(map(self._codes.__getitem__, words), dtype=np.uint64, count=len(words))
         value = np.zeros(number, dtype=np.uint64)
         for offset in range(GRAM):
             value = value * _BASE + codes[offset : offset + number]
         return value
 
-    def _code(self, word: str) -> int:
-        if word not in self._codes:
-            self._codes[word] = int(digest_of(word)[:16], 16)
-        return self._codes[word]
+
+class _Codes(dict[str, int]):
+    """A number of 64 bits for each word, made when it is first asked for."""
+
+    def __missing__(self, word: str) -> int:
+        self[word] = int(digest_of(word)[:16], 16)
+        return self[word]
 
 
 def _words(text: str) -> list[str]:

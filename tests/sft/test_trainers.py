@@ -26,7 +26,7 @@ def trial(seed: str, turns: int, unclean: int | None = None) -> Trial:
     """Text that a template or a careless reader would change: marks, blank ends, thinking tags, other scripts."""
     made = tuple(
         Turn(
-            number=n, prompt=f"$ ls {seed} {n}\n<b>✓ ü 終</b> \n",
+            number=n, prompt=f"$ ls {seed} {n}\n<video> ✓ ü 終 <image>\n",
             raw=f'  <think>t</think>{{"n": {n}, "seed": "{seed}", "text": "wrote\\n ✓"}}\n\n',
             analysis="", plan="", commands=(), task_complete=n == turns,
             parse_error=NOT_UNDERSTOOD if n == unclean else None, observation="o", prompt_tokens=10,
@@ -82,9 +82,11 @@ def run(python: Path, check: str, *arguments: Path, cwd: Path | None = None) -> 
         "TOKENIZERS_PARALLELISM": "false",
         "OMP_NUM_THREADS": "2",
     }
+    # As the settings for LLaMA-Factory say: what looks like a place of a picture is text.
+    texts = {f"{kind}_PLACEHOLDER": f"<|no {kind.lower()}|>" for kind in ("IMAGE", "VIDEO", "AUDIO")}
     done = subprocess.run(
         [python, HERE / "checks" / check, *arguments],
-        env={**os.environ, **offline}, cwd=cwd, capture_output=True, text=True, timeout=900,
+        env={**os.environ, **offline, **texts}, cwd=cwd, capture_output=True, text=True, timeout=900,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout.strip().rpartition("\n")[2]
