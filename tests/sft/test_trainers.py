@@ -84,10 +84,16 @@ def run(python: Path, check: str, *arguments: Path, cwd: Path | None = None) -> 
     }
     # As the settings for LLaMA-Factory say: what looks like a place of a picture is text.
     texts = {f"{kind}_PLACEHOLDER": f"<|no {kind.lower()}|>" for kind in ("IMAGE", "VIDEO", "AUDIO")}
+    # A cache of its own: the libraries take files at a path that they have seen for the same files.
+    cache = {"HF_HOME": str(arguments[0].parent / "cache")}
     done = subprocess.run(
         [python, HERE / "checks" / check, *arguments],
-        env={**os.environ, **offline, **texts}, cwd=cwd, capture_output=True, text=True, timeout=900,
-    )  # fmt: skip
+        env={**os.environ, **offline, **texts, **cache},
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=900,
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout.strip().rpartition("\n")[2]
 
