@@ -4,9 +4,9 @@ VENV := .venv
 FACET := $(VENV)/bin/facet
 MARK := $(VENV)/.installed
 
-APART := harbor or weak_model or audit
+APART := harbor or weak_model or audit or sft
 
-.PHONY: demo test lint unit parts line ui install clean test-harbor test-audit test-weak-model
+.PHONY: demo test lint unit parts line ui install clean test-harbor test-audit test-weak-model test-sft
 
 demo: install  ## skills in, verified tasks, trajectories and an SFT set out (recorded model)
 	@$(FACET) doctor --fix
@@ -39,6 +39,9 @@ test-harbor: install  ## Harbor itself scores the exported demo tasks (installs 
 
 test-audit: install  ## every hand-made task of tests/fixtures gets its verdict, every control and cheat (minutes)
 	@$(VENV)/bin/pytest -m audit
+
+test-sft: install  ## trainers read the SFT sets: datasets, a step of TRL on CPU, LLaMA-Factory (installs them apart)
+	@$(VENV)/bin/pytest -m sft tests/sft
 
 test-weak-model: install  ## the line against a third-party server with a very weak model (compiles the server)
 	@$(VENV)/bin/pytest -m weak_model tests/weak_model

@@ -2,6 +2,7 @@
 
 import dagster as dg
 
+from assets.markdown import table
 from assets.pages import flat
 from facet_dagster.records.base import Record
 from resources.doors import Card, Results
@@ -9,6 +10,7 @@ from resources.workshop import Session
 
 # A set is made from the seeds that are there: a missing partition is no obstacle.
 _ALL_SEEDS = dg.AllPartitionMapping()
+FUNNEL = ("rule", "asked", "removed", "left")
 
 
 @dg.asset(
@@ -26,13 +28,15 @@ def task_dataset(workshop: dg.ResourceParam[Session], results: dg.ResourceParam[
     deps=[dg.AssetDep("trajectories", partition_mapping=_ALL_SEEDS), "task_dataset"],
     group_name="datasets",
     kinds={"parquet"},
-    description="Successful trajectories as messages for supervised fine-tuning, with a dataset card.",
+    description="Selected trajectories as messages for supervised fine-tuning, with a dataset card and training files.",
 )
 def sft_dataset(workshop: dg.ResourceParam[Session], results: dg.ResourceParam[Results]) -> dg.MaterializeResult[None]:
-    """Written whole each time, from the graded trials of the store."""
+    """Written whole each time, from the trials of the store; the funnel shows what each rule removed."""
     return _result(results.build_sft_dataset(workshop.workshop))
 
 
 def _result(card: Card) -> dg.MaterializeResult[None]:
-    values = card.model_dump(mode="json") if isinstance(card, Record) else card
-    return dg.MaterializeResult(metadata=flat(values))
+    values = dict(card.model_dump(mode="json") if isinstance(card, Record) else card)
+    steps = values.pop("funnel", None)
+    funnel = {} if steps is None else {"funnel": table(FUNNEL, ([step[name] for name in FUNNEL] for step in steps))}
+    return dg.MaterializeResult(metadata={**flat(values), **funnel})

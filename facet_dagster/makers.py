@@ -4,7 +4,7 @@ Belongs here: which station needs what of the bundle. The order, the rounds and 
 construction.py.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -64,6 +64,19 @@ BUNDLED = (Component.ENVIRONMENT, Component.INSTRUCTION, Component.SOLUTION, Com
 R = TypeVar("R", bound=Record)
 
 
+def bundle_of(bodies: Mapping[Component, Record]) -> str:
+    """Digest over the parts that make a task."""
+    return digest_of("\n".join(bodies[component].digest() for component in BUNDLED))
+
+
+def stands(bodies: Mapping[Component, Record]) -> bool:
+    """Whether a seed has a task that is made of these components, and no newer gates refused them."""
+    task, report = bodies.get(Component.TASK), bodies.get(Component.VALIDATION)
+    if not isinstance(task, Task) or task.bundle != bundle_of(bodies):
+        return False
+    return not (isinstance(report, ValidationReport) and report.bundle == task.bundle and report.verdict is False)
+
+
 @dataclass
 class Bench:
     """The current version of each component of one seed, and the makers that work on them."""
@@ -102,15 +115,11 @@ class Bench:
 
     def bundle(self) -> str:
         """Digest over the parts that make the task."""
-        parts = [self.bodies[c].digest() for c in BUNDLED]
-        return digest_of("\n".join(parts))
+        return bundle_of(self.bodies)
 
     def task_stands(self) -> bool:
         """Whether the exported task is made of the components as they are now, and no newer gates refused them."""
-        task, report = self.bodies.get(Component.TASK), self.bodies.get(Component.VALIDATION)
-        if not isinstance(task, Task) or task.bundle != self.bundle():
-            return False
-        return not (isinstance(report, ValidationReport) and report.bundle == task.bundle and report.verdict is False)
+        return stands(self.bodies)
 
     async def make(self, component: Component, round: int = 0, feedback: Feedback | None = None) -> Record:
         """Write a component (anew): its body, or its rejection."""

@@ -10,15 +10,18 @@ from pathlib import Path
 
 from facet_dagster.datasets.folder import write_whole
 from facet_dagster.datasets.index import export_dataset
-from facet_dagster.datasets.sft import SftCard, export_sft
+from facet_dagster.datasets.sft import export_sft
+from facet_dagster.ports import Store
 from facet_dagster.records.base import Record
 from facet_dagster.records.bundle import ComponentVersion, Task
 from facet_dagster.records.outcome import Component
 from facet_dagster.records.rollout import Trial
 from facet_dagster.records.seed import ScenarioSeed
+from facet_dagster.records.sft import FunnelStep, SftSet
 from facet_dagster.records.skill import Skill
+from facet_dagster.records.terms import SftTerms
 from facet_dagster.rollout.atif import to_atif
-from facet_dagster.tasks import accepted_benches, export_accepted
+from facet_dagster.tasks import accepted_benches, export_accepted, standing_bundles
 from facet_dagster.workshop import Workshop
 
 
@@ -29,6 +32,29 @@ class TaskCard(Record):
     tests: int
     directory: Path
     index: Path
+
+
+class SftCard(Record):
+    """What the SFT set holds (meanings as in SftSet) and where it lies."""
+
+    set_id: str
+    trials: int
+    rows: int
+    train: int
+    validation: int
+    failures: int
+    turns: int
+    tokens: int
+    counted_by: str
+    over_cutoff: int
+    masked_turns: int
+    recorded: bool
+    models: tuple[str, ...]
+    licences: tuple[str, ...]
+    funnel: tuple[FunnelStep, ...]
+    jsonl: Path
+    parquet: Path
+    readme: Path
 
 
 def build_task_dataset(workshop: Workshop) -> TaskCard:
@@ -45,20 +71,34 @@ def build_task_dataset(workshop: Workshop) -> TaskCard:
 
 
 def build_sft_dataset(workshop: Workshop) -> SftCard:
-    """Write all trajectories (ATIF; successes, failures and errors apart), and the SFT set from successes on
-    tasks that still stand."""
-    trials = workshop.store.rows(Trial)
-    for trial in trials:
+    """Write all trajectories (ATIF; successes, failures and errors apart), and the SFT set under the run's terms."""
+    for trial in workshop.store.rows(Trial):
         text = json.dumps(to_atif(trial), ensure_ascii=False, indent=1)
-        write_whole(workshop.out / "trajectories" / _shelf(trial) / f"{trial.seed}-{trial.key}.json", text.encode())
-    skills = {skill.skill_id: skill for skill in workshop.store.rows(Skill)}
+        path = workshop.out / "trajectories" / _shelf(trial) / f"{trial.seed}-{trial.key}.json"
+        write_whole(path, text.encode())
+    return make_sft_set(workshop.store, workshop.out / "sft", workshop.sft)
+
+
+def make_sft_set(store: Store, directory: Path, terms: SftTerms) -> SftCard:
+    """Select from all trials of a store, write the set, and keep what became of each trial in the store.
+
+    Needs no model and no engine. Trials on tasks that do not stand any more are counted as removed.
+    """
+    skills = {skill.skill_id: skill for skill in store.rows(Skill)}
     of_seed = {
         seed.seed_id: [skills[skill_id] for skill_id in seed.skill_ids if skill_id in skills]
-        for seed in workshop.store.rows(ScenarioSeed)
+        for seed in store.rows(ScenarioSeed)
     }
-    standing = {(b.seed.seed_id, b.body(Task, Component.TASK).bundle) for b in accepted_benches(workshop)}
-    current = [trial for trial in trials if (trial.seed, trial.bundle) in standing]
-    return export_sft(current, workshop.out / "sft", skills=of_seed)
+    made = export_sft(store.rows(Trial), directory, skills=of_seed, terms=terms, standing=standing_bundles(store))
+    last = max(store.rows(SftSet), key=lambda each: each.at, default=None)
+    if last is None or last.set_id != made.set_id:
+        store.put(made)
+    return SftCard(
+        **made.model_dump(include=set(SftCard.model_fields) - {"schema_version"}),
+        jsonl=directory / "train.jsonl",
+        parquet=directory / "train.parquet",
+        readme=directory / "README.md",
+    )
 
 
 def _remove_fallen(folder: Path, standing: set[str]) -> None:

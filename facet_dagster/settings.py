@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from facet_dagster.errors import SettingsError
 from facet_dagster.records.call import Role
-from facet_dagster.records.terms import ConstructionTerms, IngestTerms, RolloutTerms, SeedingTerms
+from facet_dagster.records.terms import ConstructionTerms, IngestTerms, RolloutTerms, SeedingTerms, SftTerms
 
 PROJECT = Path(__file__).resolve().parent.parent
 
@@ -81,6 +81,7 @@ class Settings(_Section):
     seeding: SeedingTerms = SeedingTerms()
     construction: ConstructionTerms = ConstructionTerms()
     rollouts: RolloutTerms = RolloutTerms()
+    sft: SftTerms = SftTerms()
 
 
 # Environment variable -> where it goes. The environment wins over the profile.

@@ -5,8 +5,10 @@ from typing import Any
 
 from facet_dagster.datasets.harbor import TaskTerms, export_task
 from facet_dagster.environment.dockerfile import build_context, render_dockerfile
-from facet_dagster.makers import Bench
+from facet_dagster.makers import Bench, bundle_of, stands
+from facet_dagster.ports import Store
 from facet_dagster.records.authoring import Verifier
+from facet_dagster.records.base import Record
 from facet_dagster.records.bundle import ComponentVersion, Task
 from facet_dagster.records.call import LedgerRow
 from facet_dagster.records.outcome import Component, Rejected
@@ -70,11 +72,19 @@ def _provenance(bench: Bench, rounds: Mapping[str, int], versions: Sequence[Comp
 def load_bench(seed: ScenarioSeed, workshop: Workshop) -> Bench:
     """The current usable version of each component of a seed, as the store has it."""
     skills = [s for s in workshop.store.rows(Skill) if s.skill_id in seed.skill_ids]
-    bench = Bench(seed, skills, workshop)
-    for version in workshop.store.rows(ComponentVersion, seed.seed_id):
-        if not isinstance(version.body, Rejected):
-            bench.bodies[version.component] = version.body
-    return bench
+    return Bench(seed, skills, workshop, current_bodies(seed.seed_id, workshop.store))
+
+
+def current_bodies(seed_id: str, store: Store) -> dict[Component, Record]:
+    """The newest usable body of each component of a seed."""
+    versions = store.rows(ComponentVersion, seed_id)
+    return {version.component: version.body for version in versions if not isinstance(version.body, Rejected)}
+
+
+def standing_bundles(store: Store) -> set[tuple[str, str]]:
+    """(seed, bundle) of every task that was accepted and is still made of the current versions."""
+    of_seed = ((seed.seed_id, current_bodies(seed.seed_id, store)) for seed in store.rows(ScenarioSeed))
+    return {(seed_id, bundle_of(bodies)) for seed_id, bodies in of_seed if stands(bodies)}
 
 
 def accepted_benches(workshop: Workshop) -> list[Bench]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from facet_dagster.ports import ChatModel, Embedder, ImageBuilder, Ledger, Sandbox, Store
 from facet_dagster.prompts.ask import Asker
 from facet_dagster.records.call import Role
-from facet_dagster.records.terms import ConstructionTerms, RolloutTerms, SeedingTerms
+from facet_dagster.records.terms import ConstructionTerms, RolloutTerms, SeedingTerms, SftTerms
 
 CODE_VERSION = "1"  # of the construction stations; raised when their records or order change
 
@@ -33,6 +33,7 @@ class Workshop:
     seeding: SeedingTerms = field(default_factory=SeedingTerms)
     construction: ConstructionTerms = field(default_factory=ConstructionTerms)
     rollouts: RolloutTerms = field(default_factory=RolloutTerms)
+    sft: SftTerms = field(default_factory=SftTerms)
 
     @property
     def tasks(self) -> Path:

@@ -17,6 +17,7 @@ from facet_dagster.records.bundle import ComponentVersion, SeedOutcome
 from facet_dagster.records.call import LedgerRow
 from facet_dagster.records.rollout import Trial
 from facet_dagster.records.seed import Candidate, Hypothesis, ScenarioSeed
+from facet_dagster.records.sft import SftSet
 from facet_dagster.records.skill import Skill, SkillClass, SkillEntry, SkillIngest, SkillReject
 from facet_dagster.records.vectors import VectorBatch
 
@@ -36,6 +37,7 @@ KINDS: tuple[type[StoredRecord], ...] = (
     LedgerRow,
     Trial,
     VectorBatch,
+    SftSet,
 )
 
 

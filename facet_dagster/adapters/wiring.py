@@ -83,6 +83,7 @@ def open_workshop(settings: Settings, *, run_id: str, progress: Callable[[str], 
             seeding=settings.seeding,
             construction=settings.construction,
             rollouts=settings.rollouts,
+            sft=settings.sft,
         )
 
 

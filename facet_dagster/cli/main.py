@@ -126,6 +126,17 @@ def export(
 
 
 @app.command()
+def sft(
+    out: Annotated[Path | None, typer.Argument(help="folder to write to; the run's own without")] = None,
+    profile: Profile = None,
+) -> None:
+    """Make the SFT set anew from the trials of the store, under the settings' [sft]; shows what each rule removed."""
+    from facet_dagster.cli.sft import make_set
+
+    make_set(read_settings(profile), make_console(), out)
+
+
+@app.command()
 def validate(
     directory: Annotated[Path, typer.Argument(help="a Harbor task, or a folder of them")],
     json_file: Annotated[Path | None, typer.Option("--json", help="write the report as JSON to this file")] = None,

@@ -1,151 +1,151 @@
-"""Successful trials as a supervised fine-tuning set: messages as JSONL and Parquet, with a dataset card.
+"""Trials as a supervised fine-tuning set: selection, split, and every file that a training team reads.
 
-The assistant's text stands exactly as the model wrote it. Belongs here: which trials become rows, and the files;
-the words of the card stand in `sft_card.md.j2`.
+Belongs here: putting the parts together. Rules stand in selection.py, rows and formats in sft_rows.py, the card in
+sft_card.py, files for trainers in training.py.
 """
 
-import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from io import BytesIO
+from collections.abc import Mapping, Sequence, Set
+from datetime import datetime
 from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-from jinja2 import Environment as Jinja
-from jinja2 import StrictUndefined
-
+from facet_dagster.datasets.benchmarks import read_benchmarks
+from facet_dagster.datasets.contamination import Contamination
 from facet_dagster.datasets.folder import write_whole
-from facet_dagster.records.base import Record
+from facet_dagster.datasets.lineage import lineages, split_seeds
+from facet_dagster.datasets.selection import Candidate, Selection, select
+from facet_dagster.datasets.sft_card import readme
+from facet_dagster.datasets.sft_rows import Row, decisions_parquet, jsonl, parquet, row_of, sharegpt, wholly_trained
+from facet_dagster.datasets.tokens import TokenCounter
+from facet_dagster.datasets.training import training_files
+from facet_dagster.records.base import digest_of, now
 from facet_dagster.records.rollout import Trial
+from facet_dagster.records.sft import Decision, SftSet, Split
 from facet_dagster.records.skill import Skill
+from facet_dagster.records.terms import SftTerms
 
-CARD = Path(__file__).parent / "sft_card.md.j2"
-MESSAGE = pa.struct([("role", pa.string()), ("content", pa.string())])
-SCHEMA = pa.schema(
-    [
-        ("messages", pa.list_(MESSAGE)),
-        ("seed", pa.string()),
-        ("task", pa.string()),
-        ("bundle", pa.string()),
-        ("attempt", pa.int64()),
-        ("model", pa.string()),
-        ("reward", pa.float64()),
-        ("turns", pa.int64()),
-        ("prompt_tokens", pa.int64()),
-        ("completion_tokens", pa.int64()),
-        ("recorded", pa.bool_()),
-        ("skills", pa.list_(pa.string())),
-        ("licences", pa.list_(pa.string())),
-    ]
-)
+VALIDATION_FILES = ("validation.jsonl", "validation.parquet", "validation_sharegpt.jsonl")
 
-
-class SftCard(Record):
-    """What a set holds and where it lies. `trials` = rows + failures + ungraded + not_clean."""
-
-    trials: int
-    rows: int
-    failures: int
-    ungraded: int
-    not_clean: int
-    turns: int
-    tokens: int
-    recorded: bool
-    models: tuple[str, ...]
-    licences: tuple[str, ...]
-    jsonl: Path
-    parquet: Path
-    readme: Path
+Skills = Mapping[str, Sequence[Skill]]
 
 
 def export_sft(
     trials: Sequence[Trial],
     directory: Path,
     *,
-    skills: Mapping[str, Sequence[Skill]],
-    parse_clean_only: bool = False,
-) -> SftCard:
-    """Write `train.jsonl`, `train.parquet` and `README.md` from the trials with reward 1, in a fixed order.
+    skills: Skills,
+    terms: SftTerms | None = None,
+    standing: Set[tuple[str, str]] | None = None,
+    at: datetime | None = None,
+) -> SftSet:
+    """Write the set into the folder, whole; the record of it. The files depend on trials, skills and terms alone.
 
-    `skills` names the skills behind each seed. `parse_clean_only` leaves out trials with a turn that was not
-    understood. Without any success the set is empty but well-formed, and its card says so.
+    `skills` names the skills behind each seed; `standing` the (seed, bundle) of tasks that are accepted today (without
+    it, all are). Without any row the set is empty but well-formed, and its card says so. Raises SettingsError where
+    the terms name a tokenizer or a benchmark that cannot be read.
     """
-    ordered = sorted(trials, key=lambda t: (t.seed, t.bundle, t.attempt))
-    successes = [trial for trial in ordered if trial.success and trial.turns]
-    chosen = [trial for trial in successes if not parse_clean_only or _clean(trial)]
-    rows = [_row(trial, skills.get(trial.seed, ())) for trial in chosen]
-    card = SftCard(
-        trials=len(ordered),
+    terms = terms or SftTerms()
+    counter = TokenCounter(terms.tokenizer)
+    texts = read_benchmarks(terms.benchmarks)
+    benchmarks = Contamination(texts, common=terms.common_grams) if texts else None
+    candidates = _candidates(trials, skills, standing)
+    selection = select(candidates, terms, counter, benchmarks)
+    rows = [
+        row_of(c, skills.get(c.trial.seed, ()), selection.tokens[c.name], mask_parse_errors=terms.mask_parse_errors)
+        for c in selection.chosen
+    ]
+    sides = split_seeds(
+        Counter(row["seed"] for row in rows),
+        {candidate.trial.seed: candidate.lineage for candidate in candidates},
+        share=terms.validation_share,
+        by=terms.split_by,
+        split_seed=terms.split_seed,
+    )
+    made = _record(rows, sides, _decisions(candidates, selection, sides), selection, counter, terms, at or now())
+    _write(directory, made, rows, sides, skills)
+    return made
+
+
+def _candidates(trials: Sequence[Trial], skills: Skills, standing: Set[tuple[str, str]] | None) -> list[Candidate]:
+    of_seed = {trial.seed: tuple(skill.skill_id for skill in skills.get(trial.seed, ())) for trial in trials}
+    # Seeds without a trial link lineages, too.
+    lineage = lineages({**{seed: [s.skill_id for s in of] for seed, of in skills.items()}, **of_seed})
+    return [
+        Candidate(
+            trial,
+            of_seed[trial.seed],
+            lineage[trial.seed],
+            fallen=standing is not None and (trial.seed, trial.bundle) not in standing,
+        )
+        for trial in sorted(trials, key=lambda t: (t.seed, t.key))
+    ]
+
+
+def _decisions(
+    candidates: Sequence[Candidate], selection: Selection, sides: Mapping[str, Split]
+) -> tuple[Decision, ...]:
+    nothing = (None, "")
+    return tuple(
+        Decision(
+            seed=candidate.trial.seed,
+            trial=candidate.trial.key,
+            task=candidate.trial.task,
+            model=candidate.trial.model,
+            attempt=candidate.trial.attempt,
+            split=None if candidate.name in selection.refused else sides[candidate.trial.seed],
+            rule=selection.refused.get(candidate.name, nothing)[0],
+            evidence=selection.refused.get(candidate.name, nothing)[1],
+        )
+        for candidate in candidates
+    )
+
+
+def _record(
+    rows: Sequence[Row],
+    sides: Mapping[str, Split],
+    decisions: tuple[Decision, ...],
+    selection: Selection,
+    counter: TokenCounter,
+    terms: SftTerms,
+    at: datetime,
+) -> SftSet:
+    by_side = Counter(sides[row["seed"]] for row in rows)
+    said = [step.model_dump_json() for step in selection.funnel] + [each.model_dump_json() for each in decisions]
+    return SftSet(
+        set_id=digest_of("\n".join([*said, digest_of(jsonl(rows))])),
+        at=at,
+        trials=len(decisions),
         rows=len(rows),
-        failures=sum(trial.reward is not None for trial in ordered) - len(successes),
-        ungraded=sum(trial.reward is None for trial in ordered),
-        not_clean=len(successes) - len(chosen),
+        train=by_side["train"],
+        validation=by_side["validation"],
+        failures=sum(row["reward"] != 1.0 for row in rows),
         turns=sum(row["turns"] for row in rows),
-        tokens=sum(row["completion_tokens"] for row in rows),
+        tokens=sum(row["tokens"] for row in rows),
+        counted_by=counter.name,
+        over_cutoff=sum(row["tokens"] > terms.cutoff for row in rows),
+        masked_turns=sum(row["turns"] - sum(row["loss_mask"]) for row in rows),
         recorded=any(row["recorded"] for row in rows),
-        models=_distinct(row["model"] for row in rows),
-        licences=_distinct(licence for row in rows for licence in row["licences"]),
-        jsonl=directory / "train.jsonl",
-        parquet=directory / "train.parquet",
-        readme=directory / "README.md",
+        models=tuple(sorted({row["model"] for row in rows})),
+        licences=tuple(sorted({licence for row in rows for licence in row["licences"]})),
+        terms=terms,
+        funnel=selection.funnel,
+        decisions=decisions,
     )
-    write_whole(card.jsonl, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode())
-    write_whole(card.parquet, _parquet(rows))
-    write_whole(card.readme, _readme(card, chosen, skills, parse_clean_only).encode())
-    return card
 
 
-def messages_of(trial: Trial) -> list[dict[str, str]]:
-    """The dialogue as it was held, from the opening to the last thing that the model wrote."""
-    pairs = (
-        ({"role": "user", "content": turn.prompt}, {"role": "assistant", "content": turn.raw}) for turn in trial.turns
-    )
-    return [message for pair in pairs for message in pair]
-
-
-def _row(trial: Trial, skills: Sequence[Skill]) -> dict[str, Any]:
-    return {
-        "messages": messages_of(trial),
-        "seed": trial.seed,
-        "task": trial.task,
-        "bundle": trial.bundle,
-        "attempt": trial.attempt,
-        "model": trial.model,
-        "reward": trial.reward,
-        "turns": len(trial.turns),
-        "prompt_tokens": sum(turn.prompt_tokens for turn in trial.turns),
-        "completion_tokens": sum(turn.completion_tokens for turn in trial.turns),
-        "recorded": trial.recorded,
-        "skills": [skill.skill_id for skill in skills],
-        "licences": [skill.licence for skill in skills],
-    }
-
-
-def _clean(trial: Trial) -> bool:
-    return all(turn.parse_error is None for turn in trial.turns)
-
-
-def _distinct(values: Iterable[str]) -> tuple[str, ...]:
-    return tuple(sorted(set(values)))
-
-
-def _parquet(rows: Sequence[Mapping[str, Any]]) -> bytes:
-    buffer = BytesIO()
-    pq.write_table(pa.Table.from_pylist(list(rows), schema=SCHEMA), buffer, compression="zstd")
-    return buffer.getvalue()
-
-
-def _readme(card: SftCard, chosen: Sequence[Trial], skills: Mapping[str, Sequence[Skill]], clean_only: bool) -> str:
-    sources = {skill.skill_id: skill for trial in chosen for skill in skills.get(trial.seed, ())}
-    variables = {
-        "card": card,
-        "clean_only": clean_only,
-        "stops": sorted(Counter(trial.stop.value for trial in chosen).items()),
-        "tasks": sorted(Counter(trial.task for trial in chosen).items()),
-        "skills": [sources[skill_id] for skill_id in sorted(sources)],
-        "columns": SCHEMA.names,
-    }
-    jinja = Jinja(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
-    return jinja.from_string(CARD.read_text(encoding="utf-8")).render(**variables)
+def _write(directory: Path, made: SftSet, rows: Sequence[Row], sides: Mapping[str, Split], skills: Skills) -> None:
+    """All files, the card last; validation files of an earlier set go where this one has none."""
+    for side in ("train", "validation"):
+        part = [row for row in rows if sides[row["seed"]] == side]
+        if side == "train" or part:
+            write_whole(directory / f"{side}.jsonl", jsonl(part))
+            write_whole(directory / f"{side}.parquet", parquet(part))
+            shared = [sharegpt(row) for row in part if wholly_trained(row)]
+            write_whole(directory / f"{side}_sharegpt.jsonl", jsonl(shared))
+    if not made.validation:
+        for name in VALIDATION_FILES:
+            (directory / name).unlink(missing_ok=True)
+    write_whole(directory / "selection.parquet", decisions_parquet(made.decisions))
+    for name, data in training_files(validation=made.validation > 0, cutoff=made.terms.cutoff).items():
+        write_whole(directory / name, data)
+    write_whole(directory / "README.md", readme(made, rows, sides, skills).encode())

@@ -1,6 +1,7 @@
-"""The terms under which a seed is worked on: limits, repeats and repair rounds (method pages 3-5)."""
+"""The terms under which seeds are worked on and sets are made: limits, repeats, repairs, selection (method 3-6)."""
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
@@ -63,3 +64,23 @@ class SeedingTerms(Record):
     seeds_per_skill: int = Field(default=3, ge=1)  # kept seeds that one skill may be in, at most
     max_seeds: int = Field(default=8, ge=1)
     in_flight: int = Field(default=4, ge=1)
+
+
+class SftTerms(Record):
+    """Which trials become rows of an SFT set, and how they are split (method 6). None leaves a rule off."""
+
+    failure_share: float = Field(default=0.0, ge=0, lt=1)  # of all rows, at most; 0: complete successes only
+    parse_clean_only: bool = False  # leave out trials with a turn that was not understood
+    mask_parse_errors: bool = False  # keep such turns, but train on none of them
+    max_tokens: int | None = Field(default=None, ge=1)  # of the whole dialogue
+    tokenizer: Path | None = None  # the student's tokenizer.json, or its folder; None: characters / 4, an estimate
+    benchmarks: tuple[Path, ...] = ()  # benchmark tasks whose words must not be in a row: folders or files
+    common_grams: int = Field(default=10, ge=1)  # 13-grams in more benchmark tasks than this are boilerplate
+    near_duplicate: float | None = Field(default=None, gt=0, le=1)  # Jaccard similarity of the model's own text
+    rows_per_task: int | None = Field(default=None, ge=1)
+    rows_per_skill: int | None = Field(default=None, ge=1)
+    rows_per_lineage: int | None = Field(default=None, ge=1)  # lineage: seeds linked by shared skills
+    validation_share: float = Field(default=0.0, ge=0, lt=1)  # of the rows, about; 0: no validation files
+    split_by: Literal["seed", "lineage"] = "seed"
+    split_seed: int = 0
+    cutoff: int = Field(default=32_768, ge=1)  # tokens, of the training files that are written beside the set

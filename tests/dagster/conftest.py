@@ -200,7 +200,8 @@ class FakeDoors:
         return {"tasks": 3, "directory": "out/tasks", "names": ["org/alpha"]}
 
     def build_sft_dataset(self, workshop: Workshop) -> Mapping[str, Any]:
-        return {"rows": 2, "path": "out/sft.jsonl"}
+        step = {"rule": "failure", "asked": "complete successes", "removed": 1, "left": 2}
+        return {"rows": 2, "path": "out/sft.jsonl", "funnel": [step]}
 
 
 def make_outcome(seed: str, status: Status, why: Rejected | None = None, sequence: int = 0) -> SeedOutcome:

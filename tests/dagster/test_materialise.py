@@ -241,6 +241,8 @@ def test_datasets_show_their_card(instance: dg.DagsterInstance, overrides: Mappi
     assert materialise(DATASETS, instance=instance, overrides=overrides).success
     card = events(instance, "task_dataset")[-1].metadata
     assert card["tasks"].value == 3 and card["directory"].value == "out/tasks"
+    card = events(instance, "sft_dataset")[-1].metadata
+    assert card["rows"].value == 2 and "| failure | complete successes | 1 | 2 |" in str(card["funnel"].value)
 
 
 def test_reports_draw_an_empty_store(instance: dg.DagsterInstance, overrides: Mapping[str, object]) -> None:

@@ -1,13 +1,15 @@
-"""Which trials become rows, and that both files hold the same."""
+"""The files of a set: what was chosen, as it was held, split and described; the same files for the same trials."""
 
 import json
 from datetime import UTC, datetime
 
 import pyarrow.parquet as pq
-import pytest
+import yaml
 
 from facet_dagster.datasets.sft import export_sft
 from facet_dagster.records.rollout import StopReason, Trial, Turn
+from facet_dagster.records.sft import Rule
+from facet_dagster.records.terms import SftTerms
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -28,58 +30,125 @@ def trial(seed: str, attempt: int = 0, *, reward: float | None = 1.0, error: str
     )  # fmt: skip
 
 
-def rows_of(card):
-    rows = [json.loads(line) for line in card.jsonl.read_text().splitlines()]
-    assert pq.read_table(card.parquet).to_pylist() == rows
+def rows_of(folder, side="train"):
+    rows = [json.loads(line) for line in (folder / f"{side}.jsonl").read_text().splitlines()]
+    assert pq.read_table(folder / f"{side}.parquet").to_pylist() == rows
     return rows
 
 
+def removed(made):
+    return {step.rule: step.removed for step in made.funnel if step.removed}
+
+
 def test_the_dialogue_stands_as_it_was_held(tmp_path, skills):
-    card = export_sft([trial("s")], tmp_path, skills={"s": skills})
-    (row,) = rows_of(card)
+    made = export_sft([trial("s")], tmp_path, skills={"s": skills})
+    (row,) = rows_of(tmp_path)
     assert row["messages"] == [
         {"role": "user", "content": "saw 1 ✓"},
         {"role": "assistant", "content": "  wrote 1\n"},
         {"role": "user", "content": "saw 2 ✓"},
         {"role": "assistant", "content": "  wrote 2\n"},
     ]
+    assert row["loss_mask"] == [False, True, False, True]
     assert (row["turns"], row["prompt_tokens"], row["completion_tokens"], row["reward"]) == (2, 20, 6, 1.0)
     assert row["licences"] == ["MIT", "Apache-2.0"]
-    assert card.licences == ("Apache-2.0", "MIT")
+    assert made.licences == ("Apache-2.0", "MIT")
 
 
 def test_only_successes_become_rows_and_every_trial_is_counted(tmp_path):
     trials = [trial("a"), trial("b", reward=0.0), trial("c", reward=None), trial("d", reward=0.5), trial("e", turns=())]
-    card = export_sft(trials, tmp_path, skills={})
-    assert [row["seed"] for row in rows_of(card)] == ["a"]
-    assert (card.trials, card.rows, card.failures, card.ungraded, card.not_clean) == (5, 1, 3, 1, 0)
+    made = export_sft(trials, tmp_path, skills={}, standing={(seed, "b" * 64) for seed in "abcde"})
+    assert [row["seed"] for row in rows_of(tmp_path)] == ["a"]
+    assert removed(made) == {Rule.FAILURE: 2, Rule.TROUBLE: 1, Rule.EMPTY: 1}
+    assert made.trials == made.rows + sum(step.removed for step in made.funnel) == 5
+    assert made.funnel[-1].left == made.rows
 
 
-def test_the_order_does_not_depend_on_the_order_given(tmp_path):
-    trials = [trial("b", 1), trial("a"), trial("b", 0)]
-    one = export_sft(trials, tmp_path / "1", skills={})
-    two = export_sft(trials[::-1], tmp_path / "2", skills={})
-    assert [(r["seed"], r["attempt"]) for r in rows_of(one)] == [("a", 0), ("b", 0), ("b", 1)]
-    assert one.jsonl.read_bytes() == two.jsonl.read_bytes() and one.parquet.read_bytes() == two.parquet.read_bytes()
+def test_trials_on_tasks_that_fell_are_counted_as_removed(tmp_path):
+    made = export_sft([trial("a"), trial("b")], tmp_path, skills={}, standing={("a", "b" * 64)})
+    assert removed(made) == {Rule.TASK_FALLEN: 1} and [row["seed"] for row in rows_of(tmp_path)] == ["a"]
 
 
-@pytest.mark.parametrize(("clean_only", "seeds"), [(False, ["a", "b"]), (True, ["a"])])
-def test_clean_trials_only_where_that_is_asked_for(tmp_path, clean_only, seeds):
+def test_the_order_does_not_depend_on_the_order_given(tmp_path, skills):
+    trials = [trial("b", 1), trial("a"), trial("b", 0), trial("c")]
+    terms = SftTerms(validation_share=0.3, rows_per_task=1, near_duplicate=0.99)
+    one = export_sft(trials, tmp_path / "1", skills={"a": skills}, terms=terms)
+    two = export_sft(trials[::-1], tmp_path / "2", skills={"a": skills}, terms=terms)
+    assert one.set_id == two.set_id
+    files = sorted(path.relative_to(tmp_path / "1") for path in (tmp_path / "1").rglob("*") if path.is_file())
+    assert len(files) > 8
+    assert all((tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes() for name in files)
+
+
+def test_a_turn_that_was_not_understood_is_masked_where_that_is_asked_for(tmp_path):
     trials = [trial("a"), trial("b", error="bad")]
-    card = export_sft(trials, tmp_path, skills={}, parse_clean_only=clean_only)
-    assert [row["seed"] for row in rows_of(card)] == seeds
-    assert card.not_clean == 2 - len(seeds)
+    made = export_sft(trials, tmp_path, skills={}, terms=SftTerms(mask_parse_errors=True))
+    assert [row["loss_mask"] for row in rows_of(tmp_path)] == [[False, True] * 2, [False, False, False, True]]
+    shared = [json.loads(line) for line in (tmp_path / "train_sharegpt.jsonl").read_text().splitlines()]
+    assert [row["id"].split("/")[0] for row in shared] == ["a"] and made.masked_turns == 1
+    assert "1 row(s) that\nare trained on only in part are left out" in (tmp_path / "README.md").read_text()
+
+
+def test_sharegpt_holds_the_same_dialogue(tmp_path):
+    export_sft([trial("a")], tmp_path, skills={})
+    (shared,) = [json.loads(line) for line in (tmp_path / "train_sharegpt.jsonl").read_text().splitlines()]
+    (row,) = rows_of(tmp_path)
+    assert [turn["from"] for turn in shared["conversations"]] == ["human", "gpt"] * 2
+    assert [turn["value"] for turn in shared["conversations"]] == [m["content"] for m in row["messages"]]
+
+
+def test_both_sides_of_a_split_are_written_and_taken_away_again(tmp_path):
+    trials = [trial(seed, attempt) for seed in "abcd" for attempt in (0, 1)]
+    made = export_sft(trials, tmp_path, skills={}, terms=SftTerms(validation_share=0.25))
+    sides = {side: {row["seed"] for row in rows_of(tmp_path, side)} for side in ("train", "validation")}
+    assert (made.train, made.validation) == (6, 2) and not sides["train"] & sides["validation"]
+    assert {d.split for d in made.decisions if d.seed in sides["validation"]} == {"validation"}
+    assert set(json.loads((tmp_path / "dataset_info.json").read_text())) == {"facet_train", "facet_validation"}
+    export_sft(trials, tmp_path, skills={})
+    assert not list(tmp_path.glob("validation*"))
+    assert set(json.loads((tmp_path / "dataset_info.json").read_text())) == {"facet_train"}
+
+
+def test_every_decision_is_in_the_set_with_its_evidence(tmp_path):
+    export_sft([trial("a"), trial("b", reward=0.5)], tmp_path, skills={})
+    lines = pq.read_table(tmp_path / "selection.parquet").to_pylist()
+    assert [(line["seed"], line["split"], line["rule"], line["evidence"]) for line in lines] == [
+        ("a", "train", None, ""),
+        ("b", None, "failure", "reward 0.5, ended by completed"),
+    ]
+
+
+def test_training_files_carry_the_settings_of_the_paper(tmp_path):
+    export_sft([trial("a")], tmp_path, skills={}, terms=SftTerms(cutoff=16_384))
+    for name in ("qwen3.5-4b", "qwen3.5-9b", "qwen3.5-27b"):
+        said = yaml.safe_load((tmp_path / "training" / f"{name}.yaml").read_text())
+        assert said["model_name_or_path"].lower() == f"qwen/{name}" and said["cutoff_len"] == 16_384
+        assert (said["num_train_epochs"], said["learning_rate"], said["warmup_ratio"]) == (3.0, 1e-5, 0.1)
+        assert said["per_device_train_batch_size"] * said["gradient_accumulation_steps"] * 8 == 64
+        assert (said["finetuning_type"], said["lr_scheduler_type"], said["bf16"]) == ("full", "cosine", True)
+        assert json.loads((tmp_path / said["deepspeed"]).read_text())["zero_optimization"]["stage"] == 3
+        assert said["dataset"] in json.loads((tmp_path / "dataset_info.json").read_text())
 
 
 def test_without_a_success_the_set_is_valid_and_says_that_it_is_empty(tmp_path):
-    card = export_sft([trial("a", reward=0.0)], tmp_path, skills={})
-    assert rows_of(card) == [] and pq.read_schema(card.parquet).names[0] == "messages"
-    assert "This set is empty" in card.readme.read_text() and card.rows == 0
+    made = export_sft([trial("a", reward=0.0)], tmp_path, skills={})
+    assert rows_of(tmp_path) == [] and pq.read_schema(tmp_path / "train.parquet").names[0] == "messages"
+    assert "This set is empty" in (tmp_path / "README.md").read_text() and made.rows == 0
 
 
 def test_the_card_names_sources_licences_and_recordings(tmp_path, skills):
-    readme = export_sft([trial("s", recorded=True)], tmp_path, skills={"s": skills}).readme.read_text()
+    export_sft([trial("s", recorded=True)], tmp_path, skills={"s": skills})
+    readme = (tmp_path / "README.md").read_text()
     assert "Recorded answers" in readme and "| csv-tools-1 | samples | csv-tools/SKILL.md | MIT |" in readme
-    assert "| org/s | 1 |" in readme
-    plain = export_sft([trial("s")], tmp_path, skills={"s": skills}).readme.read_text()
-    assert "Recorded answers" not in plain
+    assert "| org/s | train | 1 |" in readme and "| failure | complete successes | 0 | 1 |" in readme
+    assert "Not decontaminated" in readme and "an estimate: no tokenizer was given" in readme
+    export_sft([trial("s")], tmp_path, skills={"s": skills})
+    readme = (tmp_path / "README.md").read_text()
+    assert "Recorded answers" not in readme and "All trials were live" in readme
+
+
+def test_the_card_is_read_by_dataset_hubs(tmp_path):
+    export_sft([trial("s")], tmp_path, skills={})
+    said = yaml.safe_load((tmp_path / "README.md").read_text().split("---\n")[1])
+    files = [entry["path"] for config in said["configs"] for entry in config["data_files"]]
+    assert files == ["train.parquet"] and all((tmp_path / name).exists() for name in files)

@@ -1,0 +1,61 @@
+"""The set as the store knows it: the funnel and every decision can be asked for, the same set is kept once."""
+
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from facet_dagster.adapters.parquet_store import ParquetStore
+from facet_dagster.cli.sft import make_set
+from facet_dagster.records.base import now
+from facet_dagster.records.rollout import StopReason, Trial, Turn
+from facet_dagster.records.sft import SftSet
+from facet_dagster.records.terms import SftTerms
+from facet_dagster.results import make_sft_set
+from facet_dagster.settings import Settings
+from facet_dagster.yields.views import run_query
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> ParquetStore:
+    """Two trials on a task that no longer stands."""
+    made = ParquetStore(str(tmp_path / "store"))
+    for attempt in (0, 1):
+        turn = Turn(
+            number=1, prompt="p", raw="r", analysis="", plan="", commands=(), task_complete=True, parse_error=None,
+            observation="", prompt_tokens=1, completion_tokens=1, cost_usd=0, at=now(),
+        )  # fmt: skip
+        made.put(
+            Trial(
+                seed="a", task="org/a", bundle="b" * 64, attempt=attempt, model="m", recorded=True, reward=1.0,
+                stop=StopReason.COMPLETED, grade=None, turns=(turn,), seconds=1, started_at=now(), run_id=f"r{attempt}",
+            )
+        )  # fmt: skip
+    return made
+
+
+def test_the_newest_set_can_be_asked_for_and_the_same_one_is_kept_once(store, tmp_path):
+    root = str(tmp_path / "store")
+    assert run_query(root, "sft").empty and run_query(root, "sft_trials").empty
+    for _ in range(2):
+        card = make_sft_set(store, tmp_path / "sft", SftTerms())
+    assert len(store.rows(SftSet)) == 1
+    funnel = run_query(root, "sft").set_index("rule")
+    assert funnel.loc["task_fallen", "removed"] == 2 and funnel["left"].tolist() == [step.left for step in card.funnel]
+    assert run_query(root, "sft_trials")[["attempt", "rule"]].to_numpy().tolist() == [
+        [0, "task_fallen"],
+        [1, "task_fallen"],
+    ]
+    make_sft_set(store, tmp_path / "sft", SftTerms(rows_per_task=1))
+    assert len(store.rows(SftSet)) == 2
+    assert run_query(root, "sft").set_index("rule").loc["task_cap", "asked"] == "at most 1 per task"
+
+
+def test_the_command_makes_the_set_and_shows_the_funnel(store, tmp_path):
+    console = Console(record=True, width=200)
+    settings = Settings(store=str(tmp_path / "store"), out=tmp_path / "out")
+    make_set(settings, console, None)
+    shown = console.export_text()
+    assert "task_fallen" in shown and "2 trial(s) -> 0 row(s) for training" in shown
+    make_set(settings, console, tmp_path / "elsewhere")
+    assert (tmp_path / "out/sft/README.md").read_bytes() == (tmp_path / "elsewhere/README.md").read_bytes()
