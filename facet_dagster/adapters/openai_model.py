@@ -5,6 +5,7 @@ Belongs here: getting one answer out of an endpoint. Money and replay stand in m
 
 import asyncio
 import json
+import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -15,11 +16,13 @@ from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt
 
 from facet_dagster.adapters.per_loop import PerLoop
 from facet_dagster.adapters.retry_waits import wait_before_retry
-from facet_dagster.errors import ModelRefused, ModelUnavailable
+from facet_dagster.errors import ContextOverflow, ModelRefused, ModelUnavailable
 from facet_dagster.records.call import ChatRequest, Completion, Role
 
 _TRY_AGAIN = {408, 409, 425, 429}
-_OPTIONAL = ("response_format", "max_tokens", "temperature")
+_OPTIONAL = ("response_format", "max_tokens", "temperature", "return_token_ids", "logprobs")
+_OVERFLOW = "context_length_exceeded"
+_OVERFLOWN = re.compile(r"(?i)context (length|window|size)|prompt is too long")
 _ENDS = "(it usually ends in /v1)"
 _CHECK = {
     401: "check FACET_LLM_API_KEY",
@@ -105,7 +108,7 @@ class OpenAIModel:
     async def _once(self, arguments: dict[str, Any]) -> ChatCompletion:
         try:
             async with asyncio.timeout(self._timeout_s):  # the client's own bound restarts with every byte
-                answer = await self._client.get().chat.completions.create(**arguments)
+                answer = await self._client.get().chat.completions.create(**_as_sent(arguments))
         except json.JSONDecodeError as error:
             raise _Unusable("the answer is cut off") from error
         if isinstance(answer, str):  # what the client hands out when the content is not JSON
@@ -126,6 +129,9 @@ class OpenAIModel:
         if request.answer_schema is not None:
             schema = {"name": "answer", "schema": request.answer_schema}
             arguments["response_format"] = {"type": "json_schema", "json_schema": schema}
+        if request.token_details:
+            arguments["logprobs"] = True
+            arguments["return_token_ids"] = True  # vLLM's name; others leave it out or refuse it
         for part in without & set(arguments):
             value = arguments.pop(part)
             if part == "max_tokens":
@@ -144,10 +150,13 @@ class OpenAIModel:
             completion_tokens=usage.completion_tokens if usage else max(1, len(text) // 4),
             finish_reason=choice.finish_reason or "stop",
             seconds=seconds,
+            **(_token_details(answer) if request.token_details else {}),
         )
 
     def _status_trouble(self, error: openai.APIStatusError, request: ChatRequest) -> ModelRefused | ModelUnavailable:
         said = f"{self._base_url} answered {error.status_code} for model {self._names[request.role]!r}"
+        if error.status_code in (400, 413) and (error.code == _OVERFLOW or _OVERFLOWN.search(error.message)):
+            return ContextOverflow(f"{said}: {_one_line(error.message)}")
         if _may_pass(error):
             return ModelUnavailable(f"{said}{self._tries()}: {_one_line(error.message)}")
         check = _CHECK.get(error.status_code, _CHECK[400])
@@ -165,6 +174,26 @@ class OpenAIModel:
             # The library's own client closes itself on whatever loop runs when it is collected; this one does not.
             http_client=openai.DefaultAsyncHttpxClient(),
         )
+
+
+def _as_sent(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """What the client does not know by name travels in the body beside the rest."""
+    foreign = {name: value for name, value in arguments.items() if name == "return_token_ids"}
+    known = {name: value for name, value in arguments.items() if name not in foreign}
+    return {**known, "extra_body": foreign} if foreign else known
+
+
+def _token_details(answer: ChatCompletion) -> dict[str, tuple[Any, ...]]:
+    """Token ids and logprobs as far as the endpoint sent them."""
+    choice = answer.choices[0]
+    known: dict[str, tuple[Any, ...]] = {}
+    prompt, said = (answer.model_extra or {}).get("prompt_token_ids"), (choice.model_extra or {}).get("token_ids")
+    for name, ids in (("prompt_token_ids", prompt), ("completion_token_ids", said)):
+        if isinstance(ids, list) and all(isinstance(each, int) for each in ids):
+            known[name] = tuple(ids)
+    if choice.logprobs is not None and choice.logprobs.content:
+        known["logprobs"] = tuple(token.logprob for token in choice.logprobs.content)
+    return known
 
 
 def _may_pass(error: BaseException) -> bool:
