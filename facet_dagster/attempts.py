@@ -7,16 +7,19 @@ import asyncio
 from functools import partial
 from pathlib import Path
 
+from facet_dagster.jobs import TaskRef, import_job
 from facet_dagster.makers import Bench
+from facet_dagster.ports import Store
 from facet_dagster.records.authoring import Verifier
-from facet_dagster.records.bundle import Task
+from facet_dagster.records.base import digest_of, now
+from facet_dagster.records.bundle import ComponentVersion, Task
 from facet_dagster.records.call import Role
 from facet_dagster.records.outcome import Component
 from facet_dagster.records.rollout import Handover, Trial, Turn
 from facet_dagster.rollout.journal import cut_trials, forget, journal
 from facet_dagster.rollout.limits import TrialLimits
 from facet_dagster.rollout.trial import begin, run_trial
-from facet_dagster.tasks import accepted_bench
+from facet_dagster.tasks import accepted_bench, export_accepted
 from facet_dagster.validation.grade import grade
 from facet_dagster.validation.kit import contents_of_tests
 from facet_dagster.workshop import Workshop
@@ -37,11 +40,14 @@ async def roll_out(seed_id: str, workshop: Workshop, slots: asyncio.Semaphore | 
         await bench.ensure_image()
     task = bench.body(Task, Component.TASK)
     done = _graded(bench, task)
+    if workshop.harbor is not None:  # the task as it now stands, whole before anybody reads it
+        export_accepted(bench, task.rounds, workshop.store.rows(ComponentVersion, seed_id))
     missing = [attempt for attempt in range(workshop.rollouts.attempts) if attempt not in done]
 
     async def one(attempt: int) -> Trial:
         async with slots:
-            return await _attempt(bench, task, attempt)
+            made = _by_harbor if workshop.harbor is not None else _attempt
+            return await made(bench, task, attempt)
 
     # One attempt's end, even by a bug, does not throw away what the others have paid for.
     ended = await asyncio.gather(*(one(attempt) for attempt in missing), return_exceptions=True)
@@ -103,6 +109,37 @@ async def _attempt(bench: Bench, task: Task, attempt: int) -> Trial:
         await asyncio.to_thread(workshop.store.put, trial)
         forget(folder, trial)
     return trial
+
+
+async def _by_harbor(bench: Bench, task: Task, attempt: int) -> Trial:
+    """As _attempt, by Harbor's agent on the exported task. Trouble without a job folder is raised."""
+    workshop, seed_id = bench.workshop, bench.seed.seed_id
+    assert workshop.harbor is not None
+    teacher = workshop.model_names[Role.TEACHER]
+    name = f"{seed_id}-{attempt:03d}-{digest_of(f'{workshop.run_id}{now()}')[:12]}"
+    job = await workshop.harbor.run(
+        workshop.tasks / task.directory, model=teacher, jobs=workshop.out / "jobs", name=name
+    )
+    ref = TaskRef(seed=seed_id, task=task.name, bundle=task.bundle)
+    (trial,) = import_job(job, {task.name: ref})
+    trial = trial.model_copy(update={"attempt": attempt, "model": teacher, "run_id": workshop.run_id})
+    await asyncio.to_thread(workshop.store.put, trial)
+    return trial
+
+
+def import_jobs(folder: Path, store: Store, organisation: str) -> list[Trial]:
+    """Keep the trials of a job folder made elsewhere; importing it again changes nothing."""
+    tasks = {
+        version.group: version.body.bundle for version in store.rows(ComponentVersion) if isinstance(version.body, Task)
+    }
+    known = {
+        f"{organisation}/{seed}": TaskRef(seed=seed, task=f"{organisation}/{seed}", bundle=bundle)
+        for seed, bundle in tasks.items()
+    }
+    trials = import_job(folder, known)
+    for trial in trials:
+        store.put(trial)
+    return trials
 
 
 def _limits(workshop: Workshop) -> TrialLimits:

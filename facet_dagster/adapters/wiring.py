@@ -16,13 +16,14 @@ from facet_dagster.adapters.docker_debian import BOOTSTRAPPED, has_image
 from facet_dagster.adapters.docker_sandbox import DockerSandbox
 from facet_dagster.adapters.docker_sweep import remove_run, sweep_dead
 from facet_dagster.adapters.engine import connect
+from facet_dagster.adapters.harbor_engine import HarborEngine
 from facet_dagster.adapters.ledger import StoreLedger
 from facet_dagster.adapters.metered_model import MeteredModel
 from facet_dagster.adapters.minilm_embedder import MiniLMEmbedder
 from facet_dagster.adapters.openai_model import OpenAIModel
 from facet_dagster.adapters.parquet_store import ParquetStore
 from facet_dagster.adapters.recorded_model import RecordedModel
-from facet_dagster.errors import InfrastructureError
+from facet_dagster.errors import InfrastructureError, SettingsError
 from facet_dagster.ports import ChatModel
 from facet_dagster.records.call import Role
 from facet_dagster.settings import Models, Settings
@@ -76,6 +77,7 @@ def open_workshop(settings: Settings, *, run_id: str, progress: Callable[[str], 
             out=settings.out,
             organisation=settings.organisation,
             model_names=names,
+            harbor=_harbor(settings),
             changed_prompts=changed,
             seeding=settings.seeding,
             construction=settings.construction,
@@ -114,6 +116,17 @@ def _stand_ins(client: DockerClient, base: str) -> dict[str, str]:
     if has_image(client, BOOTSTRAPPED):
         names |= dict.fromkeys(_DEBIAN, BOOTSTRAPPED)
     return {name: image for name, image in names.items() if not has_image(client, name)}
+
+
+def _harbor(settings: Settings) -> HarborEngine | None:
+    models = settings.models
+    if settings.rollouts.engine != "harbor":
+        return None
+    if models.base_url is None:
+        raise SettingsError(
+            "Harbor's agent needs an endpoint: set FACET_LLM_BASE_URL, or the engine of rollouts to own"
+        )
+    return HarborEngine(models.base_url, models.api_key.get_secret_value(), settings.rollouts)
 
 
 def _model(models: Models) -> tuple[ChatModel, Mapping[Role, str], Sequence[str]]:

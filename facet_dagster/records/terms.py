@@ -53,6 +53,7 @@ class RolloutTerms(Record):
     in_flight: int = Field(default=8, ge=1)  # trials mostly wait
     engine: Literal["own", "harbor"] = "own"
     harbor: str = "harbor"  # the program, where the engine is Harbor's agent
+    harbor_options: tuple[str, ...] = ()  # of `harbor run`, beside those that the terms above make
 
 
 class SeedingTerms(Record):

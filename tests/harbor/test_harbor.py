@@ -25,7 +25,7 @@ from facet_dagster.environment.dockerfile import build_context, render_dockerfil
 from facet_dagster.records.authoring import Execution, Instruction, Solution, StateDiff, Verifier
 from facet_dagster.records.container import FileEntry, Limits
 from facet_dagster.records.environment import InlineFile, Manifest, Materials, ObservedState, Service
-from facet_dagster.records.rollout import Keystrokes, StopReason, Trial, Turn
+from facet_dagster.records.rollout import Handover, HelperCall, Keystrokes, StopReason, Trial, Turn
 from facet_dagster.records.scenario import (
     Requirement,
     Scenario,
@@ -179,13 +179,24 @@ def test_harbor_reads_the_task_as_it_was_meant(harbor: dict[str, str], tasks: Pa
     assert len({row[0] for row in seen}) == len(folders)
 
 
-@pytest.mark.parametrize("turns", [0, 3])
-def test_harbors_validator_accepts_the_trajectory(harbor: dict[str, str], tmp_path: Path, turns: int) -> None:
+@pytest.mark.parametrize(("turns", "handovers"), [(0, 0), (3, 0), (3, 1)])
+def test_harbors_validator_accepts_the_trajectory(
+    harbor: dict[str, str], tmp_path: Path, turns: int, handovers: int
+) -> None:
     document = tmp_path / "trajectory.json"
-    document.write_text(json.dumps(to_atif(made_trial(turns))))
+    trial = made_trial(turns).model_copy(update={"handovers": (made_handover(),) * handovers})
+    details = {"prompt_token_ids": (1, 2), "completion_token_ids": (3,), "logprobs": (-0.1,), "warnings": ("w",)}
+    detailed = tuple(turn.model_copy(update=details) for turn in trial.turns)
+    document.write_text(json.dumps(to_atif(trial.model_copy(update={"turns": detailed}))))
     command = [f"{harbor['HARBOR']}/python", "-m", "harbor.utils.trajectory_validator", document]
     done = subprocess.run(command, env=harbor, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def made_handover() -> Handover:
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    call = HelperCall(name="summary", prompt="p", raw="r", prompt_tokens=1, completion_tokens=1, cost_usd=0, at=at)
+    return Handover(context=1, turn=3, text="so far", calls=(call,))
 
 
 def made_trial(turns: int) -> Trial:
