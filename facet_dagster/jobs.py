@@ -188,8 +188,7 @@ def _said(step: Mapping[str, Any]) -> tuple[str, ParsedTurn, tuple[str, ...]]:
         rebuilt = {"analysis": analysis.strip(), "plan": plan.strip(), "commands": commands, "task_complete": done}
         raw = json.dumps(rebuilt, ensure_ascii=False)
         return raw, PARSERS["json"](raw), (REBUILT,)
-    kind = "xml" if "<response>" in raw else "json"
-    return raw, PARSERS[kind](raw), ()
+    return raw, PARSERS["xml" if "<response>" in raw else "json"](raw), ()
 
 
 def _text(content: Any) -> str:

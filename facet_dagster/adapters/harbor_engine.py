@@ -62,18 +62,8 @@ class HarborEngine:
         }
         options = [part for key, value in agent.items() for part in ("--ak", f"{key}={value}")]
         job = ["-o", str(jobs), "--job-name", name, "-q", "-y"]
-        return [
-            "run",
-            "-p",
-            str(task),
-            "-a",
-            "terminus-2",
-            "-m",
-            f"openai/{model}",
-            *options,
-            *job,
-            *terms.harbor_options,
-        ]
+        what = ["-p", str(task), "-a", "terminus-2", "-m", f"openai/{model}"]
+        return ["run", *what, *options, *job, *terms.harbor_options]
 
     def _environment(self) -> dict[str, str]:
         quiet = {"HARBOR_TELEMETRY": "off", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}

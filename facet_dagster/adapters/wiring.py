@@ -31,6 +31,7 @@ from facet_dagster.workshop import Workshop
 
 # What exported tasks start from, under the names by which tasks call it.
 _DEBIAN = ("debian:bookworm-slim", "debian:bookworm", "debian:12-slim", "debian:12")
+USUAL_IN_FLIGHT = 64  # commands at the same time
 _BASE = ("facet-base", "facet-base:latest")
 
 
@@ -65,7 +66,8 @@ def open_workshop(settings: Settings, *, run_id: str, progress: Callable[[str], 
         budget_usd=settings.budget.usd,
         run_id=run_id,
     )
-    with open_engine(run_id, progress) as engine:
+    in_flight = settings.rollouts.in_flight + settings.construction.seeds_in_flight
+    with open_engine(run_id, progress, in_flight=in_flight) as engine:
         yield Workshop(
             model=MeteredModel(inner, store=store, ledger=ledger, names=names, in_flight=models.in_flight),
             embedder=MiniLMEmbedder(),
@@ -86,8 +88,11 @@ def open_workshop(settings: Settings, *, run_id: str, progress: Callable[[str], 
 
 
 @contextmanager
-def open_engine(run_id: str, progress: Callable[[str], None] = _quiet) -> Iterator[Engine]:
-    """The engine with the base image. Sweeps what dead runs left there first, and what this one made last."""
+def open_engine(run_id: str, progress: Callable[[str], None] = _quiet, *, in_flight: int = 0) -> Iterator[Engine]:
+    """The engine with the base image. Sweeps what dead runs left there first, and what this one made last.
+
+    `in_flight`: containers in which something runs at the same time, where they are more than usual.
+    """
     client = connect()
     with engine_errors("sweep what dead runs left behind"):
         swept = sweep_dead(client)
@@ -99,7 +104,7 @@ def open_engine(run_id: str, progress: Callable[[str], None] = _quiet) -> Iterat
     try:
         yield Engine(
             builder=DockerImageBuilder(client, run_id=run_id, base_image=base),
-            sandbox=DockerSandbox(client, run_id=run_id),
+            sandbox=DockerSandbox(client, run_id=run_id, in_flight=max(USUAL_IN_FLIGHT, in_flight)),
             stand_ins=stand_ins,
             cpus=cpus,
         )

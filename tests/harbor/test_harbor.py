@@ -20,8 +20,10 @@ from facet_dagster.adapters.base_image import host_bundle
 from facet_dagster.adapters.docker_build_args import CA_BUNDLE, build_args
 from facet_dagster.adapters.docker_debian import PUBLIC, debian_root
 from facet_dagster.adapters.docker_files import pack
+from facet_dagster.adapters.harbor_engine import HarborEngine
 from facet_dagster.datasets.harbor import TaskTerms, export_task
 from facet_dagster.environment.dockerfile import build_context, render_dockerfile
+from facet_dagster.jobs import import_job
 from facet_dagster.records.authoring import Execution, Instruction, Solution, StateDiff, Verifier
 from facet_dagster.records.container import FileEntry, Limits
 from facet_dagster.records.environment import InlineFile, Manifest, Materials, ObservedState, Service
@@ -32,9 +34,11 @@ from facet_dagster.records.scenario import (
 )
 from facet_dagster.records.seed import ScenarioSeed
 from facet_dagster.records.skill import Skill
+from facet_dagster.records.terms import RolloutTerms
 from facet_dagster.records.validation import ValidationReport
 from facet_dagster.rollout.atif import to_atif
 from facet_dagster.testing.examples import a_scenario, an_environment
+from facet_dagster.testing.http_endpoint import HttpEndpoint, answer
 
 pytestmark = pytest.mark.harbor
 
@@ -191,6 +195,23 @@ def test_harbors_validator_accepts_the_trajectory(
     command = [f"{harbor['HARBOR']}/python", "-m", "harbor.utils.trajectory_validator", document]
     done = subprocess.run(command, env=harbor, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+async def test_harbors_agent_attempts_the_task_and_its_job_is_imported(
+    harbor: dict[str, str], stand_in: list[str], tasks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = sorted(names_of(tasks))[0]
+    say = {"analysis": "a", "plan": "p", "commands": [{"keystrokes": "ls\n", "duration": 0.5}]}
+    replies = [answer(json.dumps({**say, "task_complete": done})) for done in (False, True, True)]
+    monkeypatch.setenv("DOCKER_CONFIG", harbor["DOCKER_CONFIG"])
+    terms = RolloutTerms(engine="harbor", harbor=f"{harbor['HARBOR']}/harbor", harbor_options=tuple(stand_in))
+    with HttpEndpoint(replies) as endpoint:
+        job = await HarborEngine(endpoint.url, "", terms).run(tasks / name, model="m", jobs=tmp_path, name="one")
+    (trial,) = import_job(job, {})
+    assert trial.stop is StopReason.COMPLETED and trial.reward == 0.0, trial.trouble
+    assert [json.loads(turn.raw)["task_complete"] for turn in trial.turns] == [False, True, True]
+    assert "sales.csv" in trial.turns[0].prompt and "sales.csv" in trial.turns[0].observation
+    assert trial.grade is not None and len(trial.grade.tests) >= 1
 
 
 def made_handover() -> Handover:

@@ -216,3 +216,49 @@ async def test_recorded_answers_are_marked(sandbox):
         sandbox=sandbox, limits=Limits(), settings=TrialLimits(), grade=passed,
     )  # fmt: skip
     assert trial.recorded and len(trial.turns) == 2
+
+
+async def test_a_disk_that_takes_no_turn_is_trouble_and_keeps_what_there_is(sandbox):
+    async def full(done):
+        raise InfrastructureError("cannot keep x: No space left on device; is the disk full or read-only?")
+
+    model = ScriptedModel({"rollout.teacher": [say("ls\n")] * 3})
+    trial = await run_trial(
+        begin("org/one", "seed-1", "b" * 64, 0, model="m", run_id="run"), INSTRUCTION, ENVIRONMENT, model=model,
+        sandbox=sandbox, limits=Limits(), settings=TrialLimits(), grade=passed, keep=full,
+    )  # fmt: skip
+    assert trial.stop is StopReason.INFRASTRUCTURE and trial.reward is None and "disk full" in trial.trouble
+    assert len(trial.turns) == 1 and len(model.requests) == 1 and sandbox.open_now == 0
+
+
+async def test_replies_in_xml_have_a_prompt_of_their_own(sandbox, container):
+    def reply(keys, done):
+        typed = f'<keystrokes duration="0.1">{keys}</keystrokes>' if keys else ""
+        word = str(done).lower()
+        return (
+            f"<response><analysis>a</analysis><plan>p</plan><commands>{typed}</commands>"
+            f"<task_complete>{word}</task_complete></response>"
+        )
+
+    answers = [reply("ls &amp;\n", False), "no", reply("", True), reply("", True)]
+    trial, _ = await walk(sandbox, answers, replies="xml")
+    assert trial.stop is StopReason.COMPLETED and container.typed == ["ls &amp;\n"]
+    assert "<keystrokes duration=" in trial.turns[0].prompt and "one <response>" in trial.turns[1].observation
+    assert "JSON" not in trial.turns[0].prompt and "JSON" not in trial.turns[1].observation
+
+
+async def test_token_details_are_asked_for_and_kept(sandbox):
+    class Detailed:
+        async def complete(self, request):
+            assert request.token_details
+            return Completion(
+                text=json.dumps(say(done=True)), model="m", prompt_tokens=1, completion_tokens=1,
+                prompt_token_ids=(1, 2), completion_token_ids=(3,), logprobs=(-0.5,),
+            )  # fmt: skip
+
+    trial = await run_trial(
+        begin("org/one", "seed-1", "b" * 64, 0, model="m", run_id="run"), INSTRUCTION, ENVIRONMENT, model=Detailed(),
+        sandbox=sandbox, limits=Limits(), settings=TrialLimits(token_details=True), grade=passed,
+    )  # fmt: skip
+    turn = trial.turns[0]
+    assert (turn.prompt_token_ids, turn.completion_token_ids, turn.logprobs) == ((1, 2), (3,), (-0.5,))
