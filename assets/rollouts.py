@@ -37,17 +37,16 @@ def trajectories(
     doors: dg.ResourceParam[Doors],
     onlooker: dg.ResourceParam[Onlooker],
 ) -> Iterator[Event]:
-    """Roll out every seed of the run, a few at a time; a seed in trouble leaves the others untouched."""
+    """Roll out every seed of the run, so many attempts at a time; a seed in trouble leaves the others untouched."""
     bench = workshop.workshop
     slots = asyncio.Semaphore(bench.rollouts.in_flight)
     troubles: dict[str, str] = {}
 
     async def one(seed: str, put: Put) -> None:
-        async with slots:
-            try:
-                trials = await doors.roll_out(seed, bench)
-            except TROUBLE as trouble:
-                trials, troubles[seed] = [], f"{type(trouble).__name__}: {trouble}"
+        try:
+            trials = await doors.roll_out(seed, bench, slots)
+        except TROUBLE as trouble:
+            trials, troubles[seed] = [], f"{type(trouble).__name__}: {trouble}"
         open_ones = [trial for trial in trials if trial.grade is None]
         if open_ones:
             troubles[seed] = f"{len(open_ones)} of {len(trials)} attempts have no grade: {open_ones[0].stop.value}"
@@ -80,8 +79,8 @@ def _event(seed: str, trials: Sequence[Trial], trouble: str | None) -> Event:
             "attempts": len(trials),
             "successes": sum(trial.success for trial in trials),
             "turns": sum(len(trial.turns) for trial in trials),
-            "tokens": sum(turn.prompt_tokens + turn.completion_tokens for trial in trials for turn in trial.turns),
-            "cost_usd": float(sum(turn.cost_usd for trial in trials for turn in trial.turns)),
+            "tokens": sum(trial.tokens for trial in trials),
+            "cost_usd": float(sum(trial.cost_usd for trial in trials)),
             "seconds": float(sum(trial.seconds for trial in trials)),
             "trials": table(
                 ("attempt", "model", "reward", "stop", "turns", "seconds"),

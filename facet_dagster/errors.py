@@ -5,6 +5,7 @@
     │   └── StoreTooNew      the store was written by a newer version
     ├── ModelError           the model's endpoint
     │   ├── ModelRefused     it will not answer: key, name, request
+    │   │   └── ContextOverflow  the dialogue is longer than the model's context
     │   ├── ModelUnavailable it did not answer after all retries
     │   └── NoRecording      the recorded model has no such answer
     ├── InfrastructureError  daemon, disk, host: never a verdict about a task
@@ -40,6 +41,10 @@ class ModelError(FacetError):
 
 class ModelRefused(ModelError):
     """The endpoint refuses: wrong key, unknown model, malformed request."""
+
+
+class ContextOverflow(ModelRefused):
+    """The messages are more than the model can see at once."""
 
 
 class ModelUnavailable(ModelError, ConnectionError):

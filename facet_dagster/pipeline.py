@@ -6,23 +6,17 @@ station works, and anything about Dagster or terminals.
 
 import asyncio
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 
+from facet_dagster.attempts import roll_out as roll_out  # a front door, too
 from facet_dagster.construction import Watcher, construct
 from facet_dagster.errors import SettingsError
-from facet_dagster.makers import Bench
 from facet_dagster.ports import Store
-from facet_dagster.records.authoring import Verifier
-from facet_dagster.records.bundle import SeedOutcome, Task
-from facet_dagster.records.call import Role
+from facet_dagster.records.bundle import SeedOutcome
 from facet_dagster.records.outcome import Component
-from facet_dagster.records.rollout import Trial
 from facet_dagster.records.seed import ScenarioSeed
 from facet_dagster.records.skill import Skill, SkillClass, SkillIngest
 from facet_dagster.records.terms import IngestTerms
-from facet_dagster.rollout.limits import TrialLimits
-from facet_dagster.rollout.trial import run_trial
 from facet_dagster.seeds.pipeline import SeedResult, make_seeds
 from facet_dagster.skills.classify import classify
 from facet_dagster.skills.ingest import ingest
@@ -30,9 +24,6 @@ from facet_dagster.skills.sources.detect import open_source
 from facet_dagster.skills.sources.entry import Source
 from facet_dagster.skills.sources.inbox import InboxSource
 from facet_dagster.skills.usable import open_skills
-from facet_dagster.tasks import accepted_bench
-from facet_dagster.validation.grade import grade
-from facet_dagster.validation.kit import contents_of_tests
 from facet_dagster.workshop import Workshop
 
 
@@ -109,51 +100,3 @@ async def construct_seeds(
         if isinstance(end, BaseException):
             raise end
     return [end for end in ended if isinstance(end, SeedOutcome)]
-
-
-async def roll_out(seed_id: str, workshop: Workshop) -> list[Trial]:
-    """The teacher's attempts on a seed's accepted task (none without one). Graded attempts are not repeated."""
-    bench = accepted_bench(seed_id, workshop)
-    if bench is None:
-        return []
-    await bench.ensure_image()
-    task = bench.body(Task, Component.TASK)
-    teacher = workshop.model_names[Role.TEACHER]
-    graded = [t for t in workshop.store.rows(Trial, seed_id) if t.grade is not None]
-    done = {t.attempt: t for t in graded if t.bundle == task.bundle and t.model == teacher}
-    for attempt in range(workshop.rollouts.attempts):
-        if attempt not in done:
-            done[attempt] = await _attempt(bench, task, attempt)
-            workshop.store.put(done[attempt])
-    return [done[attempt] for attempt in sorted(done)]
-
-
-async def _attempt(bench: Bench, task: Task, attempt: int) -> Trial:
-    workshop, seed_id = bench.workshop, bench.seed.seed_id
-    terms = workshop.construction
-    grade_image = partial(
-        grade,
-        name=seed_id,
-        tests=contents_of_tests(bench.body(Verifier, Component.VERIFIER)),
-        sandbox=workshop.sandbox,
-        limits=terms.limits,
-        timeout_s=terms.grade_timeout_s,
-    )
-    return await run_trial(
-        task.name,
-        seed_id,
-        task.bundle,
-        attempt,
-        bench.instruction,
-        bench.environment,
-        model=workshop.model,
-        model_name=workshop.model_names[Role.TEACHER],
-        sandbox=workshop.sandbox,
-        limits=terms.limits,
-        settings=TrialLimits(
-            turns=workshop.rollouts.turns, seconds=workshop.rollouts.seconds, tokens=workshop.rollouts.tokens
-        ),
-        grade=grade_image,
-        run_id=workshop.run_id,
-        cost_of=partial(workshop.ledger.cost, Role.TEACHER),
-    )

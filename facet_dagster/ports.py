@@ -5,6 +5,7 @@ If this page no longer fits a screen or two, a port has grown too wide.
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -72,6 +73,14 @@ class ImageBuilder(Protocol):
     async def exists(self, image: str) -> bool: ...
 
     async def remove(self, image: str) -> None: ...
+
+
+class TrialEngine(Protocol):
+    """Another program's agent. Raises InfrastructureError where it leaves no job, SettingsError where it is missing."""
+
+    async def run(self, task: Path, *, model: str, jobs: Path, name: str) -> Path:
+        """One attempt at the exported task; its job folder `jobs/name`, as Harbor lays it out."""
+        ...
 
 
 class Store(Protocol):

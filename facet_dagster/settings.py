@@ -115,6 +115,11 @@ _VARIABLES: dict[str, tuple[str, ...]] = {
     "FACET_REPEATS": ("construction", "repeats"),
     "FACET_CONTROLS": ("construction", "controls"),
     "FACET_ATTEMPTS": ("rollouts", "attempts"),
+    "FACET_ROLLOUTS_IN_FLIGHT": ("rollouts", "in_flight"),
+    "FACET_ROLLOUT_ENGINE": ("rollouts", "engine"),
+    "FACET_REPLIES": ("rollouts", "replies"),
+    "FACET_CONTEXT_TOKENS": ("rollouts", "context_tokens"),
+    "FACET_HARBOR": ("rollouts", "harbor"),
 }
 # Prices: "prompt,completion" in US dollars per million tokens.
 _PRICES = {f"FACET_PRICE_{role.name}": role for role in Role}

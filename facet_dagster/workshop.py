@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from facet_dagster.ports import ChatModel, Embedder, ImageBuilder, Ledger, Sandbox, Store
+from facet_dagster.ports import ChatModel, Embedder, ImageBuilder, Ledger, Sandbox, Store, TrialEngine
 from facet_dagster.prompts.ask import Asker
 from facet_dagster.records.call import Role
 from facet_dagster.records.terms import ConstructionTerms, RolloutTerms, SeedingTerms, SftTerms
@@ -29,6 +29,7 @@ class Workshop:
     out: Path
     organisation: str
     model_names: Mapping[Role, str]
+    harbor: TrialEngine | None = None  # where the terms of the rollouts ask for it
     changed_prompts: Sequence[str] = ()  # recorded calls whose prompt has changed since; grows while a run replays
     seeding: SeedingTerms = field(default_factory=SeedingTerms)
     construction: ConstructionTerms = field(default_factory=ConstructionTerms)

@@ -3,6 +3,7 @@
 A door is called by the command line and by the assets alike. Does not belong here: any work.
 """
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -55,7 +56,9 @@ class Doors(Protocol):
         selection: frozenset[Component] | None = None,
     ) -> list[SeedOutcome]: ...
 
-    async def roll_out(self, seed_id: str, workshop: Workshop) -> list[Trial]: ...
+    async def roll_out(
+        self, seed_id: str, workshop: Workshop, slots: asyncio.Semaphore | None = None
+    ) -> list[Trial]: ...
 
 
 class Results(Protocol):

@@ -20,12 +20,15 @@ CAPABILITIES = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", "
 
 
 class DockerSandbox:
-    """Containers of one run. Several may be open at once; all methods raise InfrastructureError on engine trouble."""
+    """Containers of one run. Several may be open at once; all methods raise InfrastructureError on engine trouble.
 
-    def __init__(self, client: DockerClient, *, run_id: str) -> None:
+    `in_flight` bounds the commands that run at the same time.
+    """
+
+    def __init__(self, client: DockerClient, *, run_id: str, in_flight: int = 64) -> None:
         self._client = client
         self._run_id = run_id
-        self._calls = EngineCalls()
+        self._calls = EngineCalls(streams=in_flight)
 
     @asynccontextmanager
     async def open(self, spec: ContainerSpec) -> AsyncIterator[DockerContainer]:

@@ -32,11 +32,12 @@ class MeteredModel:
         locks = self._asked.get()
         lock = locks.setdefault(fingerprint, asyncio.Lock())
         async with lock:
-            stored = self._store.get(LedgerRow, request.call.subject, fingerprint)
+            stored = await asyncio.to_thread(self._store.get, LedgerRow, request.call.subject, fingerprint)
             if stored is not None:
                 return stored.completion
             async with self._in_flight.get():
                 self._ledger.check()
                 completion = await self._inner.complete(request)
-                self._ledger.write(request, completion)
+                # In a thread, which a cancelled caller does not stop: what is paid is kept.
+                await asyncio.to_thread(self._ledger.write, request, completion)
                 return completion

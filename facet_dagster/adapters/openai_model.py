@@ -71,7 +71,7 @@ class OpenAIModel:
     async def _once(self, arguments: dict[str, Any]) -> ChatCompletion:
         try:
             async with asyncio.timeout(self._endpoint.timeout_s):  # the client's own bound restarts with every byte
-                answer = await self._client.get().chat.completions.create(**arguments)
+                answer = await self._client.get().chat.completions.create(**_as_sent(arguments))
         except json.JSONDecodeError as error:
             raise Unusable("the answer is cut off") from error
         if isinstance(answer, str):  # what the client hands out when the content is not JSON
@@ -92,6 +92,9 @@ class OpenAIModel:
         if request.answer_schema is not None:
             schema = {"name": "answer", "schema": request.answer_schema}
             arguments["response_format"] = {"type": "json_schema", "json_schema": schema}
+        if request.token_details:
+            arguments["logprobs"] = True
+            arguments["return_token_ids"] = True  # vLLM's name; others leave it out or refuse it
         for part in without & set(arguments):
             value = arguments.pop(part)
             if part == "max_tokens":
@@ -110,6 +113,7 @@ class OpenAIModel:
             completion_tokens=usage.completion_tokens if usage else max(1, len(text) // 4),
             finish_reason=choice.finish_reason or "stop",
             seconds=seconds,
+            **(_token_details(answer) if request.token_details else {}),
         )
 
     def _connect(self) -> openai.AsyncOpenAI:
@@ -121,6 +125,26 @@ class OpenAIModel:
             # The library's own client closes itself on whatever loop runs when it is collected; this one does not.
             http_client=openai.DefaultAsyncHttpxClient(),
         )
+
+
+def _as_sent(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """What the client does not know by name travels in the body beside the rest."""
+    foreign = {name: value for name, value in arguments.items() if name == "return_token_ids"}
+    known = {name: value for name, value in arguments.items() if name not in foreign}
+    return {**known, "extra_body": foreign} if foreign else known
+
+
+def _token_details(answer: ChatCompletion) -> dict[str, tuple[Any, ...]]:
+    """Token ids and logprobs as far as the endpoint sent them."""
+    choice = answer.choices[0]
+    known: dict[str, tuple[Any, ...]] = {}
+    prompt, said = (answer.model_extra or {}).get("prompt_token_ids"), (choice.model_extra or {}).get("token_ids")
+    for name, ids in (("prompt_token_ids", prompt), ("completion_token_ids", said)):
+        if isinstance(ids, list) and all(isinstance(each, int) for each in ids):
+            known[name] = tuple(ids)
+    if choice.logprobs is not None and choice.logprobs.content:
+        known["logprobs"] = tuple(token.logprob for token in choice.logprobs.content)
+    return known
 
 
 def _refused_part(error: openai.APIStatusError, arguments: Mapping[str, Any]) -> str | None:

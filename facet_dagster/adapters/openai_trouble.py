@@ -3,6 +3,7 @@
 Belongs here: what chat and embeddings share. Does not belong here: any request or answer.
 """
 
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
@@ -11,11 +12,19 @@ import openai
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt
 
 from facet_dagster.adapters.retry_waits import wait_before_retry
-from facet_dagster.errors import ModelRefused, ModelUnavailable
+from facet_dagster.errors import ContextOverflow, ModelRefused, ModelUnavailable
 
-OPTIONAL = ("response_format", "max_tokens", "temperature")  # what a request can do without
+OPTIONAL = (
+    "response_format",
+    "max_tokens",
+    "temperature",
+    "return_token_ids",
+    "logprobs",
+)  # what a request can do without
 
 _TRY_AGAIN = {408, 409, 425, 429}
+_OVERFLOW = "context_length_exceeded"
+_OVERFLOWN = re.compile(r"(?i)context (length|window|size)|prompt is too long")
 
 Answer = TypeVar("Answer")
 
@@ -72,6 +81,8 @@ class Endpoint:
 
     def _status(self, error: openai.APIStatusError, model: str) -> ModelRefused | ModelUnavailable:
         said = f"{self.base_url} answered {error.status_code} for model {model!r}"
+        if error.status_code in (400, 413) and (error.code == _OVERFLOW or _OVERFLOWN.search(error.message)):
+            return ContextOverflow(f"{said}: {one_line(error.message)}")
         if may_pass(error):
             return ModelUnavailable(f"{said}{self._tries()}: {one_line(error.message)}")
         otherwise = "check the model name and what this model supports"

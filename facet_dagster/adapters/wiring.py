@@ -18,13 +18,14 @@ from facet_dagster.adapters.docker_sandbox import DockerSandbox
 from facet_dagster.adapters.docker_sweep import remove_run, sweep_dead
 from facet_dagster.adapters.endpoint_embedder import EndpointEmbedder
 from facet_dagster.adapters.engine import connect
+from facet_dagster.adapters.harbor_engine import HarborEngine
 from facet_dagster.adapters.ledger import StoreLedger
 from facet_dagster.adapters.metered_model import MeteredModel
 from facet_dagster.adapters.minilm_embedder import LOCAL_MODEL, MiniLMEmbedder
 from facet_dagster.adapters.openai_model import OpenAIModel
 from facet_dagster.adapters.parquet_store import ParquetStore
 from facet_dagster.adapters.recorded_model import RecordedModel
-from facet_dagster.errors import InfrastructureError
+from facet_dagster.errors import InfrastructureError, SettingsError
 from facet_dagster.ports import ChatModel, Ledger, Store
 from facet_dagster.records.call import Role
 from facet_dagster.settings import Models, Settings
@@ -32,6 +33,7 @@ from facet_dagster.workshop import Workshop
 
 # What exported tasks start from, under the names by which tasks call it.
 _DEBIAN = ("debian:bookworm-slim", "debian:bookworm", "debian:12-slim", "debian:12")
+USUAL_IN_FLIGHT = 64  # commands at the same time
 _BASE = ("facet-base", "facet-base:latest")
 
 
@@ -67,7 +69,8 @@ def open_workshop(settings: Settings, *, run_id: str, progress: Callable[[str], 
         budget_usd=settings.budget.usd,
         run_id=run_id,
     )
-    with open_engine(run_id, progress) as engine:
+    in_flight = settings.rollouts.in_flight + settings.construction.seeds_in_flight
+    with open_engine(run_id, progress, in_flight=in_flight) as engine:
         yield Workshop(
             model=MeteredModel(inner, store=store, ledger=ledger, names=names, in_flight=models.in_flight),
             embedder=_embedder(models, store, ledger, run_id, progress),
@@ -79,6 +82,7 @@ def open_workshop(settings: Settings, *, run_id: str, progress: Callable[[str], 
             out=settings.out,
             organisation=settings.organisation,
             model_names=names,
+            harbor=_harbor(settings),
             changed_prompts=changed,
             seeding=settings.seeding,
             construction=settings.construction,
@@ -88,8 +92,11 @@ def open_workshop(settings: Settings, *, run_id: str, progress: Callable[[str], 
 
 
 @contextmanager
-def open_engine(run_id: str, progress: Callable[[str], None] = _quiet) -> Iterator[Engine]:
-    """The engine with the base image. Sweeps what dead runs left there first, and what this one made last."""
+def open_engine(run_id: str, progress: Callable[[str], None] = _quiet, *, in_flight: int = 0) -> Iterator[Engine]:
+    """The engine with the base image. Sweeps what dead runs left there first, and what this one made last.
+
+    `in_flight`: containers in which something runs at the same time, where they are more than usual.
+    """
     client = connect()
     with engine_errors("sweep what dead runs left behind"):
         swept = sweep_dead(client)
@@ -101,7 +108,7 @@ def open_engine(run_id: str, progress: Callable[[str], None] = _quiet) -> Iterat
     try:
         yield Engine(
             builder=DockerImageBuilder(client, run_id=run_id, base_image=base),
-            sandbox=DockerSandbox(client, run_id=run_id),
+            sandbox=DockerSandbox(client, run_id=run_id, in_flight=max(USUAL_IN_FLIGHT, in_flight)),
             stand_ins=stand_ins,
             cpus=cpus,
         )
@@ -118,6 +125,17 @@ def _stand_ins(client: DockerClient, base: str) -> dict[str, str]:
     if has_image(client, BOOTSTRAPPED):
         names |= dict.fromkeys(_DEBIAN, BOOTSTRAPPED)
     return {name: image for name, image in names.items() if not has_image(client, name)}
+
+
+def _harbor(settings: Settings) -> HarborEngine | None:
+    models = settings.models
+    if settings.rollouts.engine != "harbor":
+        return None
+    if models.base_url is None:
+        raise SettingsError(
+            "Harbor's agent needs an endpoint: set FACET_LLM_BASE_URL, or the engine of rollouts to own"
+        )
+    return HarborEngine(models.base_url, models.api_key.get_secret_value(), settings.rollouts)
 
 
 def _model(models: Models) -> tuple[ChatModel, Mapping[Role, str], Sequence[str]]:

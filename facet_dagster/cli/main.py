@@ -163,6 +163,22 @@ def validate(
         raise typer.Exit(code)
 
 
+@app.command("import-job")
+def import_job(
+    directory: Annotated[Path, typer.Argument(help="job folder of Harbor")],
+    profile: Profile = None,
+) -> None:
+    """Keep the trials of a job folder that Harbor made elsewhere; a second time changes nothing."""
+    from facet_dagster.attempts import import_jobs
+
+    settings = read_settings(profile)
+    trials = import_jobs(directory, ParquetStore(settings.store), settings.organisation)
+    errors = sum(trial.grade is None for trial in trials)
+    won = sum(trial.success for trial in trials)
+    failed = len(trials) - won - errors
+    make_console().print(f"{len(trials)} trials: {won} successes, {failed} failures, {errors} errors", highlight=False)
+
+
 @app.command()
 def ui(
     port: Annotated[int, typer.Option(help="port on the loopback interface")] = 3000, profile: Profile = None

@@ -47,7 +47,10 @@ class Message(Record):
 
 
 class ChatRequest(Record):
-    """What is asked of a model. `answer_schema` is a JSON schema, sent where the endpoint takes one."""
+    """What is asked of a model. `answer_schema` is a JSON schema, sent where the endpoint takes one.
+
+    `token_details` asks for token ids and logprobs; an answer without them is as good.
+    """
 
     call: CallId
     role: Role
@@ -56,6 +59,7 @@ class ChatRequest(Record):
     answer_schema: dict[str, Any] | None = None
     max_tokens: int = 16_384
     temperature: float = 0.7
+    token_details: bool = False
 
     def fingerprint(self, model: str) -> str:
         """Address of the answer: identity, model and all that was not merely observed."""
@@ -77,6 +81,9 @@ class Completion(Record):
     finish_reason: str = "stop"
     seconds: float = 0.0
     recorded: bool = False
+    prompt_token_ids: tuple[int, ...] | None = None
+    completion_token_ids: tuple[int, ...] | None = None
+    logprobs: tuple[float, ...] | None = None  # one per token of the answer
 
 
 class LedgerRow(StoredRecord):

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from facet_dagster.records.base import Record, StoredRecord, digest_of
 from facet_dagster.records.validation import GradeReport
@@ -15,10 +15,12 @@ class StopReason(StrEnum):
     TURN_LIMIT = "turn_limit"
     TIME_LIMIT = "time_limit"
     TOKEN_LIMIT = "token_limit"
+    COST_LIMIT = "cost_limit"
     RECORDING_ENDED = "recording_ended"  # replayed up to where a limit ended the recorded trial
     TERMINAL_DIED = "terminal_died"
     MODEL_TROUBLE = "model_trouble"
     INFRASTRUCTURE = "infrastructure"
+    CUT = "cut"  # the process that ran the trial died; what it had done until then is kept
 
 
 class Keystrokes(Record):
@@ -29,7 +31,12 @@ class Keystrokes(Record):
 
 
 class Turn(Record):
-    """One exchange: what the model saw, its raw text, what was parsed from it, what the terminal showed then."""
+    """One exchange: what the model saw, its raw text, what was parsed from it, what the terminal showed then.
+
+    `context` counts the hand-overs before it (see Handover). `overhead_s` are the seconds of the turn that neither the
+    model nor a wait that it asked for took. Token ids and logprobs (one per token of the answer) are there where they
+    were asked for and the endpoint gives them.
+    """
 
     number: int
     prompt: str
@@ -44,10 +51,45 @@ class Turn(Record):
     completion_tokens: int
     cost_usd: float
     at: datetime
+    warnings: tuple[str, ...] = ()  # what was put right or left out when the answer was read
+    finish_reason: str = "stop"
+    context: int = 0
+    overhead_s: float = 0.0
+    prompt_token_ids: tuple[int, ...] | None = None
+    completion_token_ids: tuple[int, ...] | None = None
+    logprobs: tuple[float, ...] | None = None
+
+
+class HelperCall(Record):
+    """A call beside the dialogue, made to hand it over; never trained on."""
+
+    name: str  # summary, questions or answers
+    prompt: str
+    raw: str
+    prompt_tokens: int
+    completion_tokens: int
+    cost_usd: float
+    at: datetime
+
+
+class Handover(Record):
+    """Where the context was about to overflow: the dialogue goes on from the opening prompt and `text` alone.
+
+    `context` is that of the turns that follow, `turn` the number of the first of them. The new dialogue opens with the
+    first turn's prompt of context 0 (user), then `text` (assistant), then the prompt of `turn` (user).
+    """
+
+    context: int
+    turn: int
+    text: str
+    calls: tuple[HelperCall, ...]
 
 
 class Trial(StoredRecord):
-    """One attempt on one task. `reward` is None where infrastructure trouble left it without a grade."""
+    """One attempt on one task. `reward` is None where trouble left it without a grade; `trouble` says which.
+
+    `engine` is whose agent worked; `origin` names the trial of a job folder that it was imported from.
+    """
 
     table: ClassVar[str] = "trials"
 
@@ -64,6 +106,10 @@ class Trial(StoredRecord):
     seconds: float
     started_at: datetime
     run_id: str
+    handovers: tuple[Handover, ...] = ()
+    engine: Literal["own", "harbor"] = "own"
+    origin: str = ""
+    trouble: str = ""
 
     @property
     def group(self) -> str:
@@ -71,10 +117,29 @@ class Trial(StoredRecord):
 
     @property
     def key(self) -> str:
+        address = f"{self.bundle[:16]}-{digest_of(self.model)[:8]}-{self.attempt:03d}"
+        if self.origin:
+            return f"{address}-{digest_of(self.origin)[:12]}"
         # A trial without a grade is tried again under the same attempt; every such try is kept.
-        ungraded = f"-{self.run_id}" if self.grade is None else ""
-        return f"{self.bundle[:16]}-{digest_of(self.model)[:8]}-{self.attempt:03d}{ungraded}"
+        if self.stop is StopReason.CUT:
+            return f"{address}-{self.run_id}-{self.started_at:%Y%m%d%H%M%S%f}"
+        return address if self.grade is not None else f"{address}-{self.run_id}"
 
     @property
     def success(self) -> bool:
         return self.reward == 1.0
+
+    @property
+    def calls(self) -> tuple[Turn | HelperCall, ...]:
+        """Every call of the model: the turns, then the helper calls."""
+        return (*self.turns, *(call for handover in self.handovers for call in handover.calls))
+
+    @property
+    def tokens(self) -> int:
+        """Sent and received, the helper calls included."""
+        return sum(call.prompt_tokens + call.completion_tokens for call in self.calls)
+
+    @property
+    def cost_usd(self) -> float:
+        """US dollars, the helper calls included."""
+        return sum(call.cost_usd for call in self.calls)

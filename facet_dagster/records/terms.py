@@ -9,6 +9,8 @@ from pydantic import Field
 from facet_dagster.records.base import Record
 from facet_dagster.records.container import Limits
 
+Replies = Literal["json", "xml"]  # how a teacher writes its turns
+
 
 class Scheme(StrEnum):
     """In which order instruction, solution and verifier are written (method 4)."""
@@ -35,13 +37,24 @@ class ConstructionTerms(Record):
 
 
 class RolloutTerms(Record):
-    """Attempts of the teacher on an accepted task."""
+    """Attempts of the teacher on an accepted task. Limits are of one trial; `usd` None is no limit.
+
+    The context is handed over while at least `handover_tokens` of `context_tokens` are still free.
+    """
 
     attempts: int = Field(default=1, ge=1)
     turns: int = Field(default=40, ge=1)
-    seconds: float = 900.0
-    tokens: int = 400_000
+    seconds: float = Field(default=900.0, gt=0)
+    tokens: int = Field(default=400_000, ge=1)
+    usd: float | None = Field(default=None, gt=0)
+    replies: Replies = "json"
+    context_tokens: int = Field(default=128_000, ge=1)
+    handover_tokens: int = Field(default=8_000, ge=0)
+    token_details: bool = False  # ask the endpoint for token ids and logprobs
     in_flight: int = Field(default=8, ge=1)  # trials mostly wait
+    engine: Literal["own", "harbor"] = "own"
+    harbor: str = "harbor"  # the program, where the engine is Harbor's agent
+    harbor_options: tuple[str, ...] = ()  # of `harbor run`, beside those that the terms above make
 
 
 class IngestTerms(Record):

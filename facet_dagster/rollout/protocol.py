@@ -28,8 +28,42 @@ class ParsedTurn(Record):
     warnings: tuple[str, ...] = ()
 
 
-def parse_turn(text: str) -> ParsedTurn:
-    """Read a turn. Never raises: whatever the model wrote, the answer says what to do or what is wrong."""
+def parse_turn(text: str, *, cut_off: bool = False) -> ParsedTurn:
+    """Read a turn. Never raises: whatever the model wrote, the answer says what to do or what is wrong.
+
+    Of a turn that was `cut_off` at the length limit nothing is run: half a command may be another command.
+    """
+    turn = _read(text)
+    mended = None if turn.error is None or cut_off else _closed(text)
+    if mended is None:
+        return turn
+    again = _read(mended)
+    if again.error is not None:
+        return turn
+    return again.model_copy(update={"warnings": ("the closing brackets were missing and were added", *again.warnings)})
+
+
+def _closed(text: str) -> str | None:
+    """The object with the brackets that its end lacks, where what they close is whole: the object or its commands."""
+    start = text.find("{")
+    ended = text[start:].rstrip() if start != -1 else ""
+    missing: list[str] = []
+    in_string = escaped = False
+    for character in ended:
+        if in_string:
+            in_string = escaped or character != '"'
+            escaped = character == "\\" and not escaped
+        elif character == '"':
+            in_string = True
+        elif character in "{[":
+            missing.append("}" if character == "{" else "]")
+        elif character in "}]" and (not missing or missing.pop() != character):
+            return None
+    whole = missing == ["}"] or (missing == ["}", "]"] and ended.endswith("}"))
+    return ended + "".join(reversed(missing)) if whole and not in_string else None
+
+
+def _read(text: str) -> ParsedTurn:
     try:
         value = find_object(text)
         warnings = list(_around(text))
@@ -41,11 +75,11 @@ def parse_turn(text: str) -> ParsedTurn:
             task_complete=_complete(value),
         )
     except Misfit as misfit:
-        return ParsedTurn(error=_clean(str(misfit)))
+        return ParsedTurn(error=clean(str(misfit)))
     unknown = sorted(set(value) - FIELDS)
     if unknown:
         warnings.append(f"unknown fields were ignored: {', '.join(unknown[:5])}")
-    return turn.model_copy(update={"warnings": tuple(_clean(w) for w in warnings)})
+    return turn.model_copy(update={"warnings": tuple(clean(w) for w in warnings)})
 
 
 def _text(value: dict[str, Any], name: str) -> str:
@@ -53,7 +87,7 @@ def _text(value: dict[str, Any], name: str) -> str:
         raise Misfit(f'the field "{name}" is missing')
     if not isinstance(value[name], str):
         raise Misfit(f'"{name}" must be a string')
-    return _clean(value[name])
+    return clean(value[name])
 
 
 def _complete(value: dict[str, Any]) -> bool:
@@ -81,14 +115,14 @@ def _command(number: int, command: Any, warnings: list[str]) -> Keystrokes:
         raise Misfit(f'command {number} needs "keystrokes", a string')
     if set(command) - COMMAND_FIELDS:
         warnings.append(f"command {number}: only keystrokes and duration are read")
-    duration = _duration(command.get("duration", DEFAULT_WAIT_S))
+    duration = finite_seconds(command.get("duration", DEFAULT_WAIT_S))
     if duration is None:
         warnings.append(f"command {number}: the duration is not a number of seconds, {DEFAULT_WAIT_S} was taken")
     wait = DEFAULT_WAIT_S if duration is None else duration
-    return Keystrokes(keystrokes=_clean(command["keystrokes"]), duration=wait)
+    return Keystrokes(keystrokes=clean(command["keystrokes"]), duration=wait)
 
 
-def _duration(value: Any) -> float | None:
+def finite_seconds(value: Any) -> float | None:
     """Seconds, or None for what is no finite length of time."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
@@ -105,6 +139,6 @@ def _around(text: str) -> tuple[str, ...]:
     return () if alone else ("text around the JSON object was ignored",)
 
 
-def _clean(text: str) -> str:
-    """JSON escapes can spell half a surrogate pair, which no file and no terminal can hold."""
+def clean(text: str) -> str:
+    """Text that can be kept: JSON escapes can spell half a surrogate pair, which no file and no terminal can hold."""
     return text.encode("utf-8", "replace").decode("utf-8")

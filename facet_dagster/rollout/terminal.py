@@ -5,7 +5,9 @@ screen. Does not belong here: what the keys mean, or when a trial ends.
 """
 
 import re
+import shlex
 from base64 import b64encode
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from facet_dagster.errors import InfrastructureError
@@ -16,7 +18,8 @@ COLUMNS, ROWS = 160, 40
 HISTORY_LINES = 100_000  # a flood of output stays below the memory that a container may use
 OBSERVATION_BYTES = 10_000  # as Terminus-2 shows: half from the head, half from the tail
 CONTEXT_LINES = 5  # above the cursor; where they have changed, something was cleared or painted over
-CHUNK_BYTES = 48_000  # of keys per engine call; base64 of it stays below the kernel's bound on one argument
+CHUNK_BYTES = 48_000  # of keys per buffer
+SCRIPT_BYTES = 110_000  # of one engine call: below the kernel's bound on one argument, with room for the look
 ENGINE_S = 60.0  # for tmux itself, beside the wait that was asked for
 
 # Sent as a key when they are the whole of the keystrokes; everything else is typed as it is.
@@ -26,17 +29,17 @@ _TMUX = "tmux -u -L facet -f /dev/null"
 # The shell forgets the variable after its first prompt: later prompts and the agent's own settings are left alone.
 _PROMPT = rf"PS1='agent@{HOSTNAME}:\w\$ '; unset PROMPT_COMMAND"
 _START = f"""
-prompt=$FACET_PROMPT
-unset FACET_PROMPT
+prompt={shlex.quote(_PROMPT)}
 export LC_ALL=C.UTF-8 TERM=screen
 {_TMUX} start-server \\; set-option -g history-limit {HISTORY_LINES} \\; set-option -g status off \\; \\
   new-session -d -s main -x {COLUMNS} -y {ROWS} -e "PROMPT_COMMAND=$prompt" \\
   -e "USER=$(id -un)" -e "LOGNAME=$(id -un)" -e SHELL=/bin/bash -e LC_ALL= 'bash --login' || exit
 for _ in $(seq 200); do
-  [[ $({_TMUX} capture-pane -p -t main) == *'$'* ]] && exit 0
-  sleep 0.05
+  seen=$({_TMUX} capture-pane -p -t main)
+  [[ $seen == *'$'* ]] && break
+  sleep 0.02
 done
-echo 'no prompt'; exit 1
+[[ $seen == *'$'* ]] || {{ echo 'no prompt'; exit 1; }}
 """
 # Lines are counted from the beginning of the history. Prints "last alternate anchor size", the context (the lines
 # from anchor to just above the cursor), a separator, and what stands from line $SINCE on, or the visible screen where
@@ -83,35 +86,29 @@ class Terminal:
 
     async def start(self) -> str:
         """Open the session and return the first screen. Raises InfrastructureError when it does not come up."""
-        started = await self._container.run(Command(script=_START, env={"FACET_PROMPT": _PROMPT}))
-        if started.exit_code != 0:
-            raise InfrastructureError(f"the terminal does not start: {started.output.strip()[-300:]}")
         try:
-            return await self._read(heading=False)
+            return await self._read(_START, 0.0, heading=False)
         except TerminalDied as died:
             raise InfrastructureError(f"the terminal does not start: {died}") from died
 
-    async def send(self, keystrokes: str, wait_s: float) -> None:
-        """Send keys, then wait. Raises TerminalDied when there is no session to take them."""
-        if keystrokes == "\n" or KEYS.fullmatch(keystrokes):
-            await self._run(f"{_TMUX} send-keys -t main -- {keystrokes.strip() or 'Enter'}")
-        else:
-            data = keystrokes.encode("utf-8", "replace")
-            for start in range(0, len(data), CHUNK_BYTES):
-                await self._paste(data[start : start + CHUNK_BYTES])
-        if wait_s > 0:
-            # Waited inside, where the engine keeps watching what the agent's programs write meanwhile.
-            await self._run(f"sleep {wait_s:.3f} || true", timeout_s=wait_s + ENGINE_S)
+    async def exchange(self, commands: Sequence[tuple[str, float]] = ()) -> str:
+        """Type each of the keystrokes and wait the seconds that stand beside it; what was printed since the last look.
 
-    async def observe(self) -> str:
-        """What was printed since the last look, or the visible screen where that does not continue it.
-
-        At most about 10,000 bytes. Raises TerminalDied.
+        Where that does not continue what was seen, the visible screen. At most about 10,000 bytes. All of it is one
+        call of the engine, as long as the keys are not very long. Raises TerminalDied when there is no session.
         """
-        return await self._read(heading=True)
+        script, waits = "", 0.0
+        for keystrokes, wait_s in commands:
+            for step in (*_typed(keystrokes), *_waited(wait_s)):
+                if len(script) + len(step) > SCRIPT_BYTES:
+                    await self._run(script, timeout_s=waits + ENGINE_S)
+                    script, waits = "", 0.0
+                script += step
+            waits += wait_s
+        return await self._read(script, waits, heading=True)
 
-    async def _read(self, *, heading: bool) -> str:
-        capture = await self._capture(self._anchor)
+    async def _read(self, first: str, waits_s: float, *, heading: bool) -> str:
+        capture = await self._capture(self._anchor, first, waits_s)
         seen = self._context
         if capture.full_screen:
             text, size, title = capture.text, capture.size, "Current terminal screen"
@@ -126,14 +123,9 @@ class Terminal:
         shown = cut(text.rstrip(), size)
         return f"{title}:\n{shown}" if heading else shown
 
-    async def _paste(self, data: bytes) -> None:
-        # Line feeds are left as they are (-r): shells take them for the Enter key, and a program that starts in the
-        # middle of the text reads lines, where carriage returns typed ahead would reach it as they are.
-        keys = b64encode(data).decode()
-        await self._run(f"base64 -d <<< {keys} | {_TMUX} load-buffer -b k - && {_TMUX} paste-buffer -d -r -b k -t main")
-
-    async def _capture(self, since: int) -> _Capture:
-        result = await self._run(_CAPTURE, env={"SINCE": str(since)})
+    async def _capture(self, since: int, first: str = "", waits_s: float = 0.0) -> _Capture:
+        """What stands from a line on, after the commands of `first` have run."""
+        result = await self._run(first + _CAPTURE, env={"SINCE": str(since)}, timeout_s=waits_s + ENGINE_S)
         head, _, rest = result.output.partition("\n")
         context, _, text = rest.partition("\x1e")
         try:
@@ -148,6 +140,26 @@ class Terminal:
             cause = f"ended by the {result.limit} limit" if result.limit else result.output.strip()[-300:]
             raise TerminalDied(cause or "the session has ended")
         return result
+
+
+def _typed(keystrokes: str) -> Iterator[str]:
+    """Script lines that type the keys; each fails when there is no session to take them."""
+    if keystrokes == "\n" or KEYS.fullmatch(keystrokes):
+        yield f"{_TMUX} send-keys -t main -- {keystrokes.strip() or 'Enter'} || exit\n"
+        return
+    data = keystrokes.encode("utf-8", "replace")
+    for start in range(0, len(data), CHUNK_BYTES):
+        # Line feeds are left as they are (-r): shells take them for the Enter key, and a program that starts in the
+        # middle of the text reads lines, where carriage returns typed ahead would reach it as they are.
+        keys = b64encode(data[start : start + CHUNK_BYTES]).decode()
+        buffer = f"{_TMUX} load-buffer -b k - \\; paste-buffer -d -r -b k -t main"
+        yield f"base64 -d <<< {keys} | {buffer} || exit\n"
+
+
+def _waited(seconds: float) -> Iterator[str]:
+    # Waited inside, where the engine keeps watching what the agent's programs write meanwhile.
+    if seconds > 0:
+        yield f"sleep {seconds:.3f} || true\n"
 
 
 def cut(text: str, size: int, limit: int = OBSERVATION_BYTES) -> str:

@@ -18,7 +18,7 @@ from facet_dagster.records.container import ContainerSpec, Limits
 from facet_dagster.records.environment import Environment, wait_for_services
 from facet_dagster.records.rollout import StopReason, Trial
 from facet_dagster.records.validation import GradeReport
-from facet_dagster.rollout.agent import Agent, Clock, CostOf, free
+from facet_dagster.rollout.agent import Agent, Clock, CostOf, Keep, free, keep_nothing
 from facet_dagster.rollout.limits import TrialLimits
 from facet_dagster.rollout.terminal import Terminal
 
@@ -26,35 +26,52 @@ Grade = Callable[[str], Awaitable[GradeReport]]
 STATION = "rollout.teacher"
 
 
+def begin(task: str, seed: str, bundle: str, attempt: int, *, model: str, run_id: str) -> Trial:
+    """A trial of which nothing has happened yet."""
+    return Trial(
+        seed=seed,
+        task=task,
+        bundle=bundle,
+        attempt=attempt,
+        model=model,
+        recorded=False,
+        stop=StopReason.INFRASTRUCTURE,
+        reward=None,
+        grade=None,
+        turns=(),
+        seconds=0.0,
+        started_at=now(),
+        run_id=run_id,
+    )
+
+
 async def run_trial(
-    task: str,
-    seed_id: str,
-    bundle: str,
-    attempt: int,
+    begun: Trial,
     instruction: Instruction,
     environment: Environment,
     *,
     model: ChatModel,
-    model_name: str,
     sandbox: Sandbox,
     limits: Limits,
     settings: TrialLimits,
     grade: Grade,
-    run_id: str,
     cost_of: CostOf = free,
     clock: Clock = time.monotonic,
+    keep: Keep = keep_nothing,
 ) -> Trial:
     """Let the teacher work on the task, then grade what it left. `grade` takes the image of that state.
 
-    `seconds` are of the work alone. A replay ends where its recording does. Raises BudgetSpent and NoRecording.
+    `seconds` are of the work alone; `keep` is given every turn when it is done. A replay ends where its recording does.
+    Raises BudgetSpent and NoRecording.
     """
-    spec = ContainerSpec(image=environment.image, seed=seed_id, purpose="rollout", limits=limits)
-    started_at, started = now(), clock()
+    spec = ContainerSpec(image=environment.image, seed=begun.seed, purpose="rollout", limits=limits)
+    started = clock()
     outcome = _Outcome()
 
     async def work(container: Container) -> StopReason:
-        call = CallId(station=STATION, subject=seed_id, attempt=attempt)
-        agent = Agent(model, Terminal(container), call=call, settings=settings, cost_of=cost_of, clock=clock)
+        call = CallId(station=STATION, subject=begun.seed, attempt=begun.attempt)
+        terminal = Terminal(container)
+        agent = Agent(model, terminal, call=call, settings=settings, cost_of=cost_of, clock=clock, keep=keep)
         outcome.agent = agent
         try:
             if environment.materials.services:
@@ -64,27 +81,29 @@ async def run_trial(
             if not agent.turns:
                 raise
             return StopReason.RECORDING_ENDED
-        except ModelError:
+        except ModelError as trouble:
+            outcome.trouble = str(trouble)
             return StopReason.MODEL_TROUBLE
         finally:
             outcome.seconds = clock() - started
 
     await _attempt(outcome, work, spec, sandbox, grade)
-    report = outcome.report
-    return Trial(
-        seed=seed_id,
-        task=task,
-        bundle=bundle,
-        attempt=attempt,
-        model=model_name,
-        recorded=outcome.agent is not None and outcome.agent.recorded,
-        stop=outcome.stop,
-        reward=report.reward if report else None,
-        grade=report,
-        turns=tuple(outcome.agent.turns) if outcome.agent else (),
-        seconds=outcome.seconds,
-        started_at=started_at,
-        run_id=run_id,
+    return _ended(begun, outcome)
+
+
+def _ended(begun: Trial, outcome: "_Outcome") -> Trial:
+    report, agent = outcome.report, outcome.agent
+    return begun.model_copy(
+        update={
+            "recorded": agent is not None and agent.recorded,
+            "stop": outcome.stop,
+            "reward": report.reward if report else None,
+            "grade": report,
+            "turns": tuple(agent.turns) if agent else (),
+            "handovers": tuple(agent.handovers) if agent else (),
+            "seconds": outcome.seconds,
+            "trouble": outcome.trouble,
+        }
     )
 
 
@@ -103,6 +122,7 @@ class _Outcome:
     stop: StopReason = StopReason.INFRASTRUCTURE
     report: GradeReport | None = None
     seconds: float = 0.0
+    trouble: str = ""
 
 
 async def _attempt(
@@ -121,8 +141,8 @@ async def _attempt(
                 image = await container.freeze()
         if image is not None:
             outcome.report = await grade(image)
-    except InfrastructureError:
-        outcome.stop = StopReason.INFRASTRUCTURE
+    except InfrastructureError as trouble:
+        outcome.stop, outcome.trouble = StopReason.INFRASTRUCTURE, str(trouble)
     finally:
         if image is not None:
             with contextlib.suppress(InfrastructureError):

@@ -190,7 +190,7 @@ class FakeDoors:
         watcher.ended(outcome)
         return outcome
 
-    async def roll_out(self, seed_id: str, workshop: Workshop) -> list[Trial]:
+    async def roll_out(self, seed_id: str, workshop: Workshop, slots: Any = None) -> list[Trial]:
         found = self.trials.get(seed_id, [])
         if isinstance(found, Exception):
             raise found

@@ -14,7 +14,7 @@ from facet_dagster.records.rollout import StopReason, Trial
 from facet_dagster.records.validation import GradeReport
 from facet_dagster.rollout.limits import TrialLimits
 from facet_dagster.rollout.terminal import Terminal, TerminalDied
-from facet_dagster.rollout.trial import run_trial
+from facet_dagster.rollout.trial import begin, run_trial
 from facet_dagster.testing.examples import an_environment
 from facet_dagster.testing.scripted_model import ScriptedModel
 
@@ -45,15 +45,12 @@ async def test_only_what_is_new_is_shown(sandbox: DockerSandbox, base_image: str
     async with sandbox.open(spec(base_image)) as container:
         terminal = Terminal(container)
         await terminal.start()
-        await terminal.send("echo first-$((1+1)); cd /tmp\n", 0.4)
-        first = await terminal.observe()
+        first = await terminal.exchange([("echo first-$((1+1)); cd /tmp\n", 0.4)])
         assert first == "New terminal output:\nagent@task:/app$ echo first-$((1+1)); cd /tmp\nfirst-2\nagent@task:/tmp$"
-        await terminal.send("whoami; echo $USER ${FACET_PROMPT-unset} ${PROMPT_COMMAND-unset}\n", 0.4)
-        second = await terminal.observe()
+        second = await terminal.exchange([("whoami; echo $USER ${FACET_PROMPT-unset} ${PROMPT_COMMAND-unset}\n", 0.4)])
         assert "first-2" not in second and "agent\nagent unset unset\n" in second
         # More than a screenful of output is still shown from its beginning.
-        await terminal.send("seq 1 200\n", 0.5)
-        third = (await terminal.observe()).splitlines()
+        third = (await terminal.exchange([("seq 1 200\n", 0.5)])).splitlines()
         assert third[2:202] == [str(n) for n in range(1, 201)]
 
 
@@ -61,8 +58,7 @@ async def test_a_flood_is_cut_in_the_middle(sandbox: DockerSandbox, base_image: 
     async with sandbox.open(spec(base_image)) as container:
         terminal = Terminal(container)
         await terminal.start()
-        await terminal.send("seq 100000 120000\n", 1.5)
-        shown = await terminal.observe()
+        shown = await terminal.exchange([("seq 100000 120000\n", 1.5)])
         assert len(shown.encode()) < 10_200
         assert "\n100000\n" in shown and "\n120000\n" in shown and "bytes left out" in shown
 
@@ -72,12 +68,10 @@ async def test_keys_interrupt_and_verbatim_text_arrives(sandbox: DockerSandbox, 
     async with sandbox.open(spec(base_image)) as container:
         terminal = Terminal(container)
         await terminal.start()
-        await terminal.send("sleep 1000\n", 0.3)
-        await terminal.send("C-c", 0.3)
-        await terminal.send(f"cat > note.txt\n{text}\n", 0.2)
-        await terminal.send("C-d", 0.3)
+        keys = [("sleep 1000\n", 0.3), ("C-c", 0.3), (f"cat > note.txt\n{text}\n", 0.2), ("C-d", 0.3)]
+        shown = await terminal.exchange(keys)
         assert await container.read("/app/note.txt", max_bytes=1000) == f"{text}\n".encode()
-        assert (await terminal.observe()).endswith("agent@task:/app$")
+        assert shown.endswith("agent@task:/app$")
 
 
 async def test_a_large_file_can_be_typed(sandbox: DockerSandbox, base_image: str) -> None:
@@ -85,10 +79,9 @@ async def test_a_large_file_can_be_typed(sandbox: DockerSandbox, base_image: str
     async with sandbox.open(spec(base_image)) as container:
         terminal = Terminal(container)
         await terminal.start()
-        await terminal.send(f"cat > big.txt << 'EOT'\n{lines}EOT\n", 2.0)
+        await terminal.exchange([(f"cat > big.txt << 'EOT'\n{lines}EOT\n", 2.0)])
         for _ in range(20):
-            await terminal.send("", 0.5)
-            if (await terminal.observe()).endswith("agent@task:/app$"):
+            if (await terminal.exchange([("", 0.5)])).endswith("agent@task:/app$"):
                 break
         assert await container.read("/app/big.txt", max_bytes=1_000_000) == lines.encode()
 
@@ -97,13 +90,14 @@ async def test_a_cleared_or_full_screen_is_shown_as_it_stands(sandbox: DockerSan
     async with sandbox.open(spec(base_image)) as container:
         terminal = Terminal(container)
         await terminal.start()
-        await terminal.send("seq 1 500 > n; less n\n", 0.5)
-        paged = await terminal.observe()
+        paged = await terminal.exchange([("seq 1 500 > n; less n\n", 0.5)])
         assert paged.startswith("Current terminal screen:\n1\n2\n")
-        await terminal.send("q", 0.3)
-        assert "agent@task:/app$" in await terminal.observe()
-        await terminal.send("seq 300; clear; echo after\n", 0.5)
-        assert (await terminal.observe()).rstrip().endswith("after\nagent@task:/app$")
+        assert "agent@task:/app$" in await terminal.exchange([("q", 0.3)])
+        assert (
+            (await terminal.exchange([("seq 300; clear; echo after\n", 0.5)]))
+            .rstrip()
+            .endswith("after\nagent@task:/app$")
+        )
 
 
 @pytest.mark.parametrize("end", ["exit\n", "C-d", "kill -9 $PPID $$\n"])
@@ -112,8 +106,7 @@ async def test_a_session_that_was_left_is_dead(sandbox: DockerSandbox, base_imag
         terminal = Terminal(container)
         await terminal.start()
         with pytest.raises(TerminalDied):
-            await terminal.send(end, 0.5)
-            await terminal.observe()
+            await terminal.exchange([(end, 0.5)])
 
 
 async def test_a_trial_is_graded_after_its_processes_are_gone(sandbox: DockerSandbox, base_image: str) -> None:
@@ -143,7 +136,8 @@ async def _trial(sandbox: DockerSandbox, image: str, answers: list[str], grade: 
         e0=ObservedState(files=(), packages=(), tools={}, users=(), listening=()),
     )
     return await run_trial(
-        "org/terminal", "terminal", "b" * 64, 0, Instruction(text="Write done.", clauses={}), environment,
-        model=ScriptedModel({"rollout.teacher": answers}), model_name="scripted", sandbox=sandbox, limits=LIMITS,
-        settings=TrialLimits(), grade=grade, run_id="run",
+        begin("org/terminal", "terminal", "b" * 64, 0, model="scripted", run_id="run"),
+        Instruction(text="Write done.", clauses={}), environment,
+        model=ScriptedModel({"rollout.teacher": answers}), sandbox=sandbox, limits=LIMITS,
+        settings=TrialLimits(), grade=grade,
     )  # fmt: skip

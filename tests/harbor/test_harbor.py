@@ -20,21 +20,25 @@ from facet_dagster.adapters.base_image import host_bundle
 from facet_dagster.adapters.docker_build_args import CA_BUNDLE, build_args
 from facet_dagster.adapters.docker_debian import PUBLIC, debian_root
 from facet_dagster.adapters.docker_files import pack
+from facet_dagster.adapters.harbor_engine import HarborEngine
 from facet_dagster.datasets.harbor import TaskTerms, export_task
 from facet_dagster.environment.dockerfile import build_context, render_dockerfile
+from facet_dagster.jobs import import_job
 from facet_dagster.records.authoring import Execution, Instruction, Solution, StateDiff, Verifier
 from facet_dagster.records.container import FileEntry, Limits
 from facet_dagster.records.environment import InlineFile, Manifest, Materials, ObservedState, Service
-from facet_dagster.records.rollout import Keystrokes, StopReason, Trial, Turn
+from facet_dagster.records.rollout import Handover, HelperCall, Keystrokes, StopReason, Trial, Turn
 from facet_dagster.records.scenario import (
     Requirement,
     Scenario,
 )
 from facet_dagster.records.seed import ScenarioSeed
 from facet_dagster.records.skill import Skill
+from facet_dagster.records.terms import RolloutTerms
 from facet_dagster.records.validation import ValidationReport
 from facet_dagster.rollout.atif import to_atif
 from facet_dagster.testing.examples import a_scenario, an_environment
+from facet_dagster.testing.http_endpoint import HttpEndpoint, answer
 
 pytestmark = pytest.mark.harbor
 
@@ -179,13 +183,41 @@ def test_harbor_reads_the_task_as_it_was_meant(harbor: dict[str, str], tasks: Pa
     assert len({row[0] for row in seen}) == len(folders)
 
 
-@pytest.mark.parametrize("turns", [0, 3])
-def test_harbors_validator_accepts_the_trajectory(harbor: dict[str, str], tmp_path: Path, turns: int) -> None:
+@pytest.mark.parametrize(("turns", "handovers"), [(0, 0), (3, 0), (3, 1)])
+def test_harbors_validator_accepts_the_trajectory(
+    harbor: dict[str, str], tmp_path: Path, turns: int, handovers: int
+) -> None:
     document = tmp_path / "trajectory.json"
-    document.write_text(json.dumps(to_atif(made_trial(turns))))
+    trial = made_trial(turns).model_copy(update={"handovers": (made_handover(),) * handovers})
+    details = {"prompt_token_ids": (1, 2), "completion_token_ids": (3,), "logprobs": (-0.1,), "warnings": ("w",)}
+    detailed = tuple(turn.model_copy(update=details) for turn in trial.turns)
+    document.write_text(json.dumps(to_atif(trial.model_copy(update={"turns": detailed}))))
     command = [f"{harbor['HARBOR']}/python", "-m", "harbor.utils.trajectory_validator", document]
     done = subprocess.run(command, env=harbor, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+async def test_harbors_agent_attempts_the_task_and_its_job_is_imported(
+    harbor: dict[str, str], stand_in: list[str], tasks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = sorted(names_of(tasks))[0]
+    say = {"analysis": "a", "plan": "p", "commands": [{"keystrokes": "ls\n", "duration": 0.5}]}
+    replies = [answer(json.dumps({**say, "task_complete": done})) for done in (False, True, True)]
+    monkeypatch.setenv("DOCKER_CONFIG", harbor["DOCKER_CONFIG"])
+    terms = RolloutTerms(engine="harbor", harbor=f"{harbor['HARBOR']}/harbor", harbor_options=tuple(stand_in))
+    with HttpEndpoint(replies) as endpoint:
+        job = await HarborEngine(endpoint.url, "", terms).run(tasks / name, model="m", jobs=tmp_path, name="one")
+    (trial,) = import_job(job, {})
+    assert trial.stop is StopReason.COMPLETED and trial.reward == 0.0, trial.trouble
+    assert [json.loads(turn.raw)["task_complete"] for turn in trial.turns] == [False, True, True]
+    assert "sales.csv" in trial.turns[0].prompt and "sales.csv" in trial.turns[0].observation
+    assert trial.grade is not None and len(trial.grade.tests) >= 1
+
+
+def made_handover() -> Handover:
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    call = HelperCall(name="summary", prompt="p", raw="r", prompt_tokens=1, completion_tokens=1, cost_usd=0, at=at)
+    return Handover(context=1, turn=3, text="so far", calls=(call,))
 
 
 def made_trial(turns: int) -> Trial:

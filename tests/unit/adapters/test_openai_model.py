@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -9,7 +10,7 @@ from email.utils import format_datetime
 import pytest
 
 from facet_dagster.adapters.openai_model import OpenAIModel
-from facet_dagster.errors import ModelRefused, ModelUnavailable
+from facet_dagster.errors import ContextOverflow, ModelRefused, ModelUnavailable
 from facet_dagster.records.call import CallId, ChatRequest, Message, Role
 from facet_dagster.testing.http_endpoint import HttpEndpoint, Reply, answer, failure
 
@@ -226,3 +227,34 @@ def test_a_loop_that_ended_leaves_nothing_for_the_next_one_to_close(naps: Naps) 
         asyncio.run(earlier())
         asyncio.run(later())
     assert complaints == []
+
+
+async def test_token_details_are_asked_for_and_read(naps: Naps) -> None:
+    body = json.loads(answer("hi").body)
+    body["prompt_token_ids"] = [1, 2]
+    logprobs = {"content": [{"token": "hi", "logprob": -0.25, "bytes": None, "top_logprobs": []}], "refusal": None}
+    body["choices"][0] |= {"token_ids": [3], "logprobs": logprobs}
+    asked = request().model_copy(update={"token_details": True})
+    with HttpEndpoint([Reply(body=json.dumps(body).encode())]) as endpoint:
+        completion = await model(endpoint.url, naps).complete(asked)
+        plain = await model(endpoint.url, naps).complete(request())
+    assert (completion.prompt_token_ids, completion.completion_token_ids) == ((1, 2), (3,))
+    assert completion.logprobs == (-0.25,) and plain.logprobs is None
+    assert endpoint.requests[0]["return_token_ids"] is True and endpoint.requests[0]["logprobs"] is True
+    assert not {"return_token_ids", "logprobs"} & set(endpoint.requests[1])
+
+
+async def test_an_endpoint_without_token_details_answers_all_the_same(naps: Naps) -> None:
+    refusals = [failure(400, "unknown field return_token_ids"), failure(400, "logprobs is not supported")]
+    asked = request().model_copy(update={"token_details": True})
+    with HttpEndpoint([*refusals, answer("hi")]) as endpoint:
+        asker = model(endpoint.url, naps)
+        completion = await asker.complete(asked)
+        await asker.complete(asked)
+    assert completion.text == "hi" and completion.logprobs is None and len(endpoint.requests) == 4
+
+
+async def test_a_dialogue_that_is_too_long_is_told_apart(naps: Naps) -> None:
+    said = "This model's maximum context length is 8192 tokens, however you requested 9000"
+    with HttpEndpoint([failure(400, said)]) as endpoint, pytest.raises(ContextOverflow, match="8192"):
+        await model(endpoint.url, naps).complete(request())

@@ -10,6 +10,9 @@ import pytest
 from facet_dagster.errors import InfrastructureError
 from facet_dagster.records.container import Command, CommandResult, ContainerSpec
 
+STEP = re.compile(
+    r"^sleep (?P<wait>[0-9.]+) \|\| true$|base64 -d <<< (?P<pasted>\S+)|send-keys -t main -- (?P<key>\S+)", re.MULTILINE
+)
 PROMPT = "agent@task:/app$"
 
 
@@ -35,16 +38,15 @@ class ScreenContainer:
             return CommandResult(exit_code=1, output="no server running", seconds=0)
         if "facet-entrypoint" in script:
             return CommandResult(exit_code=0 if self.ready else 124, output="", seconds=0)
-        if "new-session" in script:
-            return CommandResult(exit_code=0, output="", seconds=0)
-        if "capture-pane" in script:
+        for step in STEP.finditer(script):
+            if step["wait"]:
+                self.waits.append(float(step["wait"]))
+            elif step["pasted"]:
+                self.typed.append(b64decode(step["pasted"]).decode())
+            else:
+                self.typed.append(f"<{step['key']}>")
+        if "display-message" in script:
             return self._captured()
-        if wait := re.fullmatch(r"sleep ([0-9.]+) \|\| true", script):
-            self.waits.append(float(wait[1]))
-        elif pasted := re.search(r"<<< (\S+)", script):
-            self.typed.append(b64decode(pasted[1]).decode())
-        elif key := re.search(r"send-keys -t main -- (\S+)", script):
-            self.typed.append(f"<{key[1]}>")
         return CommandResult(exit_code=0, output="", seconds=0)
 
     def _captured(self) -> CommandResult:

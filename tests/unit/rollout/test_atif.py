@@ -3,7 +3,7 @@
 import json
 from datetime import UTC, datetime
 
-from facet_dagster.records.rollout import Keystrokes, StopReason, Trial, Turn
+from facet_dagster.records.rollout import Handover, HelperCall, Keystrokes, StopReason, Trial, Turn
 from facet_dagster.rollout.atif import to_atif
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -81,6 +81,25 @@ def test_totals_and_facts_of_our_own():
     }
     assert document["extra"]["reward"] is None and document["extra"]["recorded"] is True
     assert document["extra"]["stop"] == "completed"
+
+
+def test_a_handover_is_a_step_of_its_own_and_its_calls_are_trajectories_beside():
+    call = HelperCall(name="summary", prompt="p", raw="r", prompt_tokens=5, completion_tokens=1, cost_usd=0.5, at=AT)
+    handover = Handover(context=1, turn=2, text="so far", calls=(call,))
+    second = turn(2, "ls\n").model_copy(
+        update={"context": 1, "warnings": ("w",), "logprobs": (-0.5,), "completion_token_ids": (7,)}
+    )
+    document = to_atif(trial(turn(1), second).model_copy(update={"handovers": (handover,)}))
+    assert [(step["step_id"], step["source"]) for step in document["steps"]] == [
+        (1, "user"), (2, "agent"), (3, "system"), (4, "agent"),
+    ]  # fmt: skip
+    (beside,) = document["subagent_trajectories"]
+    (result,) = document["steps"][2]["observation"]["results"]
+    assert result["subagent_trajectory_ref"] == [{"trajectory_id": beside["trajectory_id"]}]
+    assert beside["steps"][1]["message"] == "r" and set(document["steps"][2]) <= STEP and set(beside) <= TOP
+    assert document["final_metrics"]["total_prompt_tokens"] == 25 and document["final_metrics"]["total_steps"] == 4
+    assert document["steps"][3]["metrics"]["logprobs"] == [-0.5]
+    assert document["steps"][3]["extra"] == {"raw": "raw 2", "warnings": ["w"], "context": 1}
 
 
 def test_a_trial_without_turns_is_still_a_document():

@@ -57,7 +57,18 @@ def test_a_missing_field_is_named(missing):
 
 def test_a_cut_off_turn_is_an_error_not_half_a_command():
     text = json.dumps(GOOD)
-    assert all(parse_turn(text[:end]).commands == () for end in range(len(text)))
+    assert all(parse_turn(text[:end], cut_off=True).commands == () for end in range(len(text)))
+
+
+def test_only_closing_brackets_are_added_and_that_is_noted():
+    text = json.dumps({k: v for k, v in GOOD.items() if k != "task_complete"})
+    whole = parse_turn(text)
+    for ending in ("}", "]}"):
+        mended = parse_turn("Sure: " + text.removesuffix(ending))
+        assert mended.error is None and mended.commands == whole.commands
+        assert "brackets" in mended.warnings[0]
+    short = {parse_turn(text[:end]).commands for end in range(len(text))}
+    assert short <= {(), whole.commands[:1], whole.commands}
 
 
 @pytest.mark.parametrize("duration", ["NaN", "Infinity", "-1", '"soon"', "true", "null", "1" * 400])

@@ -11,8 +11,7 @@ from facet_dagster.rollout.terminal import OBSERVATION_BYTES, Terminal, Terminal
 async def test_only_the_agents_user_is_used(container):
     terminal = Terminal(container)
     await terminal.start()
-    await terminal.send("ls\n", 0.5)
-    await terminal.observe()
+    await terminal.exchange([("ls\n", 0.5)])
     assert container.users == {"agent"}
     assert container.waits == [0.5]
 
@@ -32,19 +31,19 @@ async def test_only_the_agents_user_is_used(container):
     ],
 )
 async def test_keys_are_typed_as_they_stand_and_names_alone_are_keys(container, keys, typed):
-    await Terminal(container).send(keys, 0)
+    await Terminal(container).exchange([(keys, 0)])
     assert container.typed == [typed]
 
 
 async def test_large_input_travels_in_pieces_and_arrives_whole(container):
     text = "0123456789" * 20_000
-    await Terminal(container).send(text, 0)
+    await Terminal(container).exchange([(text, 0)])
     assert len(container.typed) > 1
     assert "".join(container.typed) == text
 
 
 async def test_no_keys_only_wait(container):
-    await Terminal(container).send("", 2.0)
+    await Terminal(container).exchange([("", 2.0)])
     assert container.typed == [] and container.waits == [2.0]
 
 
@@ -53,9 +52,9 @@ async def test_a_dead_session_is_not_trouble_of_the_engine(container):
     await terminal.start()
     container.alive = False
     with pytest.raises(TerminalDied):
-        await terminal.observe()
+        await terminal.exchange()
     with pytest.raises(TerminalDied):
-        await terminal.send("ls\n", 0)
+        await terminal.exchange([("ls\n", 0)])
 
 
 async def test_a_terminal_that_never_starts_is_trouble(container):
@@ -68,9 +67,9 @@ async def test_a_screen_that_jumps_back_is_shown_as_the_screen(container):
     terminal = Terminal(container)
     container.screen = lambda typed: "one\ntwo\nthree"
     await terminal.start()
-    assert await terminal.observe() == "New terminal output:\nthree"
+    assert await terminal.exchange() == "New terminal output:\nthree"
     container.screen = lambda typed: "cleared"
-    assert await terminal.observe() == "Current terminal screen:\ncleared"
+    assert await terminal.exchange() == "Current terminal screen:\ncleared"
 
 
 def test_short_text_is_not_cut():

@@ -12,7 +12,7 @@ from facet_dagster.records.environment import Manifest, Materials, ObservedState
 from facet_dagster.records.rollout import StopReason, Trial
 from facet_dagster.records.validation import GradeReport, TestResult
 from facet_dagster.rollout.limits import TrialLimits
-from facet_dagster.rollout.trial import run_trial
+from facet_dagster.rollout.trial import begin, run_trial
 from facet_dagster.testing.examples import an_environment
 from facet_dagster.testing.scripted_model import ScriptedModel
 
@@ -43,19 +43,14 @@ async def walk(
 ):
     model = ScriptedModel({"rollout.teacher": answers})
     trial = await run_trial(
-        "org/one",
-        "seed-1",
-        "b" * 64,
-        3,
+        begin("org/one", "seed-1", "b" * 64, 3, model="m", run_id="run"),
         INSTRUCTION,
         environment,
         model=model,
-        model_name="m",
         sandbox=sandbox,
         limits=Limits(),
         settings=TrialLimits(**settings),
         grade=grade,
-        run_id="run",
         clock=clock,
         cost_of=cost_of,
     )
@@ -118,12 +113,21 @@ async def test_the_token_limit_ends_the_work(sandbox):
 
 
 async def test_the_time_limit_ends_the_work_and_bounds_the_waits(sandbox, container):
-    ticks = iter([0.0, 0.0, 0.0, 8.0] + [11.0] * 20)
-    long = say("sleep 100\n")
-    long["commands"][0]["duration"] = 100
-    trial, _ = await walk(sandbox, [long] * 9, clock=lambda: next(ticks), seconds=10)
-    assert trial.stop is StopReason.TIME_LIMIT and len(trial.turns) == 1
-    assert container.waits == [2.0]
+    time = [0.0]
+
+    def slow(request):
+        time[0] += 8.0
+        commands = [{"keystrokes": "sleep 100\n", "duration": 1.5}, {"keystrokes": "ls\n", "duration": 100}]
+        return {**say(), "commands": commands}
+
+    trial, _ = await walk(sandbox, slow, clock=lambda: time[0], seconds=10)
+    assert trial.stop is StopReason.TIME_LIMIT and len(trial.turns) == 2
+    assert container.waits == [1.5, 0.5]
+
+
+async def test_the_money_limit_ends_the_work(sandbox):
+    trial, _ = await walk(sandbox, [say("ls\n")] * 9, usd=0.5, cost_of=lambda c: 0.25)
+    assert trial.stop is StopReason.COST_LIMIT and len(trial.turns) == 2 and trial.cost_usd == 0.5
 
 
 async def test_a_wait_is_capped(sandbox, container):
@@ -208,7 +212,53 @@ async def test_recorded_answers_are_marked(sandbox):
             return Completion(text=text, model="m", prompt_tokens=1, completion_tokens=1, recorded=True)
 
     trial = await run_trial(
-        "org/one", "seed-1", "b" * 64, 0, INSTRUCTION, ENVIRONMENT, model=Recorded(), model_name="m", sandbox=sandbox,
-        limits=Limits(), settings=TrialLimits(), grade=passed, run_id="run",
+        begin("org/one", "seed-1", "b" * 64, 0, model="m", run_id="run"), INSTRUCTION, ENVIRONMENT, model=Recorded(),
+        sandbox=sandbox, limits=Limits(), settings=TrialLimits(), grade=passed,
     )  # fmt: skip
     assert trial.recorded and len(trial.turns) == 2
+
+
+async def test_a_disk_that_takes_no_turn_is_trouble_and_keeps_what_there_is(sandbox):
+    async def full(done):
+        raise InfrastructureError("cannot keep x: No space left on device; is the disk full or read-only?")
+
+    model = ScriptedModel({"rollout.teacher": [say("ls\n")] * 3})
+    trial = await run_trial(
+        begin("org/one", "seed-1", "b" * 64, 0, model="m", run_id="run"), INSTRUCTION, ENVIRONMENT, model=model,
+        sandbox=sandbox, limits=Limits(), settings=TrialLimits(), grade=passed, keep=full,
+    )  # fmt: skip
+    assert trial.stop is StopReason.INFRASTRUCTURE and trial.reward is None and "disk full" in trial.trouble
+    assert len(trial.turns) == 1 and len(model.requests) == 1 and sandbox.open_now == 0
+
+
+async def test_replies_in_xml_have_a_prompt_of_their_own(sandbox, container):
+    def reply(keys, done):
+        typed = f'<keystrokes duration="0.1">{keys}</keystrokes>' if keys else ""
+        word = str(done).lower()
+        return (
+            f"<response><analysis>a</analysis><plan>p</plan><commands>{typed}</commands>"
+            f"<task_complete>{word}</task_complete></response>"
+        )
+
+    answers = [reply("ls &amp;\n", False), "no", reply("", True), reply("", True)]
+    trial, _ = await walk(sandbox, answers, replies="xml")
+    assert trial.stop is StopReason.COMPLETED and container.typed == ["ls &amp;\n"]
+    assert "<keystrokes duration=" in trial.turns[0].prompt and "one <response>" in trial.turns[1].observation
+    assert "JSON" not in trial.turns[0].prompt and "JSON" not in trial.turns[1].observation
+
+
+async def test_token_details_are_asked_for_and_kept(sandbox):
+    class Detailed:
+        async def complete(self, request):
+            assert request.token_details
+            return Completion(
+                text=json.dumps(say(done=True)), model="m", prompt_tokens=1, completion_tokens=1,
+                prompt_token_ids=(1, 2), completion_token_ids=(3,), logprobs=(-0.5,),
+            )  # fmt: skip
+
+    trial = await run_trial(
+        begin("org/one", "seed-1", "b" * 64, 0, model="m", run_id="run"), INSTRUCTION, ENVIRONMENT, model=Detailed(),
+        sandbox=sandbox, limits=Limits(), settings=TrialLimits(token_details=True), grade=passed,
+    )  # fmt: skip
+    turn = trial.turns[0]
+    assert (turn.prompt_token_ids, turn.completion_token_ids, turn.logprobs) == ((1, 2), (3,), (-0.5,))

@@ -1,0 +1,147 @@
+"""The attempts of the teacher on accepted tasks: which are still to be made, side by side, each kept as it goes.
+
+A front door like pipeline.py, for the command line and the Dagster assets. What happens in one attempt: rollout/.
+"""
+
+import asyncio
+from functools import partial
+from pathlib import Path
+
+from facet_dagster.jobs import TaskRef, import_job
+from facet_dagster.makers import Bench
+from facet_dagster.ports import Store
+from facet_dagster.records.authoring import Verifier
+from facet_dagster.records.base import digest_of, now
+from facet_dagster.records.bundle import ComponentVersion, Task
+from facet_dagster.records.call import Role
+from facet_dagster.records.outcome import Component
+from facet_dagster.records.rollout import Handover, Trial, Turn
+from facet_dagster.rollout.journal import cut_trials, forget, journal
+from facet_dagster.rollout.limits import TrialLimits
+from facet_dagster.rollout.trial import begin, run_trial
+from facet_dagster.tasks import accepted_bench, export_accepted
+from facet_dagster.validation.grade import grade
+from facet_dagster.validation.kit import contents_of_tests
+from facet_dagster.workshop import Workshop
+
+
+async def roll_out(seed_id: str, workshop: Workshop, slots: asyncio.Semaphore | None = None) -> list[Trial]:
+    """The teacher's attempts on a seed's accepted task (none without one). Graded attempts are not repeated.
+
+    Attempts are made side by side, as many as `slots` (of the whole run) allow. One that a dead process left half done
+    is kept as cut and made again; what it had paid for is taken from the store.
+    """
+    slots = slots or asyncio.Semaphore(workshop.rollouts.in_flight)
+    _keep_cut(seed_id, workshop)
+    bench = accepted_bench(seed_id, workshop)
+    if bench is None:
+        return []
+    async with slots:
+        await bench.ensure_image()
+    task = bench.body(Task, Component.TASK)
+    done = _graded(bench, task)
+    if workshop.harbor is not None:  # the task as it now stands, whole before anybody reads it
+        export_accepted(bench, task.rounds, workshop.store.rows(ComponentVersion, seed_id))
+    missing = [attempt for attempt in range(workshop.rollouts.attempts) if attempt not in done]
+
+    async def one(attempt: int) -> Trial:
+        async with slots:
+            made = _by_harbor if workshop.harbor is not None else _attempt
+            return await made(bench, task, attempt)
+
+    # One attempt's end, even by a bug, does not throw away what the others have paid for.
+    ended = await asyncio.gather(*(one(attempt) for attempt in missing), return_exceptions=True)
+    for end in ended:
+        if isinstance(end, BaseException):
+            raise end
+    done.update({trial.attempt: trial for trial in ended if isinstance(trial, Trial)})
+    return [done[attempt] for attempt in sorted(done)]
+
+
+def open_trials(workshop: Workshop) -> Path:
+    """Where trials are kept while they are on their way."""
+    return workshop.out / "open-trials"
+
+
+def _keep_cut(seed_id: str, workshop: Workshop) -> None:
+    for trial in cut_trials(open_trials(workshop), seed_id):
+        workshop.store.put(trial)
+        forget(open_trials(workshop), trial)
+
+
+def _graded(bench: Bench, task: Task) -> dict[int, Trial]:
+    workshop = bench.workshop
+    teacher, engine = workshop.model_names[Role.TEACHER], workshop.rollouts.engine
+    mine = [t for t in workshop.store.rows(Trial, bench.seed.seed_id) if t.bundle == task.bundle and t.model == teacher]
+    return {t.attempt: t for t in mine if t.grade is not None and t.engine == engine}
+
+
+async def _attempt(bench: Bench, task: Task, attempt: int) -> Trial:
+    workshop, seed_id = bench.workshop, bench.seed.seed_id
+    terms, folder = workshop.construction, open_trials(workshop)
+    grade_image = partial(
+        grade,
+        name=seed_id,
+        tests=contents_of_tests(bench.body(Verifier, Component.VERIFIER)),
+        sandbox=workshop.sandbox,
+        limits=terms.limits,
+        timeout_s=terms.grade_timeout_s,
+    )
+    teacher = workshop.model_names[Role.TEACHER]
+    begun = begin(task.name, seed_id, task.bundle, attempt, model=teacher, run_id=workshop.run_id)
+    with journal(folder, begun) as kept:
+
+        async def keep(done: Turn | Handover) -> None:
+            await asyncio.to_thread(kept.add, done)
+
+        trial = await run_trial(
+            begun,
+            bench.instruction,
+            bench.environment,
+            model=workshop.model,
+            sandbox=workshop.sandbox,
+            limits=terms.limits,
+            settings=_limits(workshop),
+            grade=grade_image,
+            cost_of=partial(workshop.ledger.cost, Role.TEACHER),
+            keep=keep,
+        )
+        await asyncio.to_thread(workshop.store.put, trial)
+        forget(folder, trial)
+    return trial
+
+
+async def _by_harbor(bench: Bench, task: Task, attempt: int) -> Trial:
+    """As _attempt, by Harbor's agent on the exported task. Trouble without a job folder is raised."""
+    workshop, seed_id = bench.workshop, bench.seed.seed_id
+    assert workshop.harbor is not None
+    teacher = workshop.model_names[Role.TEACHER]
+    name = f"{seed_id}-{attempt:03d}-{digest_of(f'{workshop.run_id}{now()}')[:12]}"
+    job = await workshop.harbor.run(
+        workshop.tasks / task.directory, model=teacher, jobs=workshop.out / "jobs", name=name
+    )
+    ref = TaskRef(seed=seed_id, task=task.name, bundle=task.bundle)
+    (trial,) = import_job(job, {task.name: ref})
+    trial = trial.model_copy(update={"attempt": attempt, "model": teacher, "run_id": workshop.run_id})
+    await asyncio.to_thread(workshop.store.put, trial)
+    return trial
+
+
+def import_jobs(folder: Path, store: Store, organisation: str) -> list[Trial]:
+    """Keep the trials of a job folder made elsewhere; importing it again changes nothing."""
+    tasks = {
+        version.group: version.body.bundle for version in store.rows(ComponentVersion) if isinstance(version.body, Task)
+    }
+    known = {
+        f"{organisation}/{seed}": TaskRef(seed=seed, task=f"{organisation}/{seed}", bundle=bundle)
+        for seed, bundle in tasks.items()
+    }
+    trials = import_job(folder, known)
+    for trial in trials:
+        store.put(trial)
+    return trials
+
+
+def _limits(workshop: Workshop) -> TrialLimits:
+    shared = TrialLimits.model_fields.keys() & type(workshop.rollouts).model_fields.keys() - {"schema_version"}
+    return TrialLimits(**{name: getattr(workshop.rollouts, name) for name in shared})
