@@ -11,19 +11,17 @@ from facet_dagster.records.authoring import StateDiff
 from facet_dagster.records.container import WORKDIR
 from facet_dagster.records.environment import ObservedFile, ObservedState
 
-RULE_FILE, RULE_ROOM = 6_000, 12_000  # bytes of one file, characters of all
+RULE_FILE, RULE_ROOM = 6_000, 10_000  # bytes of one file, characters of all
 RESULT_FILE, RESULT_ROOM = 2_500, 6_000
 
-_DOCUMENTS = frozenset({".md", ".rst"})
-_NOTES = frozenset({"", ".txt"})
+_DOCUMENTS = frozenset({"", ".md", ".txt", ".rst"})
 _SETTINGS = frozenset({".toml", ".ini", ".conf", ".cfg", ".yaml", ".yml", ".json", ".env"})
 _RECORDS = ("CSV", "TSV", "JSON lines", "empty")  # how the sniffer begins where lines are data
 _DATA = frozenset({".csv", ".tsv", ".jsonl", ".ndjson", ".log"})
 
 
 async def rule_texts(container: Container, e0: ObservedState) -> dict[str, str]:
-    """Path -> text of the files of e0 below /app that are likely to hold rules: documents, the longest first, then
-    settings, notes and programs, the shortest first.
+    """Path -> text of the files of e0 below /app that are likely to hold rules: documents, settings, then programs.
 
     Data (tables, lines of records, logs) are left to their first lines and to looks. Raises InfrastructureError.
     """
@@ -43,9 +41,7 @@ def _is_data(file: ObservedFile) -> bool:
 
 def _rank(file: ObservedFile) -> tuple[int, int, str]:
     suffix = PurePosixPath(file.path).suffix.lower()
-    if suffix in _DOCUMENTS:
-        return 0, -file.size, file.path  # small ones are mostly read-mes, and must not crowd out the rules
-    kind = 1 if suffix in _SETTINGS else 2 if suffix in _NOTES else 3
+    kind = 0 if suffix in _DOCUMENTS else 1 if suffix in _SETTINGS else 2
     return kind, file.size, file.path
 
 
