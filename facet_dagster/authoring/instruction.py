@@ -3,10 +3,9 @@
 import re
 
 from facet_dagster.authoring.look import look_into
-from facet_dagster.authoring.texts import rule_texts
 from facet_dagster.ports import Sandbox
 from facet_dagster.prompts.ask import Asker, Question
-from facet_dagster.prompts.views import show_feedback, show_instruction_reference, show_state
+from facet_dagster.prompts.views import show_feedback, show_scenario, show_state
 from facet_dagster.quoting import stands_in
 from facet_dagster.records.authoring import Instruction
 from facet_dagster.records.call import CallId
@@ -39,13 +38,12 @@ async def write_instruction(
     spec = ContainerSpec(image=environment.image, seed=seed_id, purpose="look-instruction", limits=limits)
     async with sandbox.open(spec) as container:
         await container.run(wait_for_services())
-        texts = await rule_texts(container, environment.e0)
         return await asker.ask(
             Question(
                 prompt="authoring/instruction",
                 variables={
-                    "reference": show_instruction_reference(scenario),
-                    "state": show_state(environment.e0, texts=texts),
+                    "scenario": show_scenario(scenario),
+                    "state": show_state(environment.e0),
                     "aim_words": AIM_WORDS,
                     "max_words": MAX_WORDS,
                     "feedback": show_feedback(feedback),

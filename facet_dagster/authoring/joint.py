@@ -5,7 +5,6 @@ from facet_dagster.authoring.look import look_into
 from facet_dagster.authoring.originals import copy_originals, describe
 from facet_dagster.authoring.solution import MAX_CHARACTERS as SCRIPT_CHARACTERS
 from facet_dagster.authoring.solution import Script, script_problems
-from facet_dagster.authoring.texts import rule_texts
 from facet_dagster.authoring.verifier import MAX_CHARACTERS as TEST_CHARACTERS
 from facet_dagster.authoring.verifier import test_problems
 from facet_dagster.ports import Sandbox
@@ -50,13 +49,12 @@ async def write_jointly(
         await container.run(wait_for_services())
         copies = await copy_originals(container, environment.e0, StateDiff(files=()))
         await container.put(at_tests(copies), owner="root")
-        texts = await rule_texts(container, environment.e0)
         return await asker.ask(
             Question(
                 prompt="authoring/joint",
                 variables={
                     "scenario": show_scenario(scenario),
-                    "state": show_state(environment.e0, texts=texts),
+                    "state": show_state(environment.e0),
                     "originals": describe(copies, environment.e0),
                     "aim_words": AIM_WORDS,
                     "max_words": MAX_WORDS,

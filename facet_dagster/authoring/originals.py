@@ -26,7 +26,7 @@ async def copy_originals(container: Container, e0: ObservedState, diff: StateDif
     for file in [*sorted(wanted, key=_size), *sorted(rest, key=_size)][:MAX_FILES]:
         data = await container.read(file.path, max_bytes=MAX_FILE) if file.size <= room else None
         if data is not None:
-            copies.append(FileEntry.of(file.path, data, int(file.mode, 8)))
+            copies.append(FileEntry.of(file.path, data))
             room -= len(data)
     return tuple(sorted(copies, key=lambda entry: entry.path))
 

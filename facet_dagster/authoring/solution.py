@@ -4,10 +4,9 @@ import re
 from collections.abc import Awaitable, Callable
 
 from facet_dagster.authoring.look import look_into
-from facet_dagster.authoring.texts import rule_texts
 from facet_dagster.ports import Container, Sandbox
 from facet_dagster.prompts.ask import Asker, Question
-from facet_dagster.prompts.views import show_feedback, show_state
+from facet_dagster.prompts.views import show_feedback, show_scenario, show_state
 from facet_dagster.records.authoring import (
     Execution,
     Instruction,
@@ -27,7 +26,7 @@ from facet_dagster.records.validation import Feedback
 
 # The graders' own folders; `/app/tests`, `$ROOT/tests` and `../tests` are the task's.
 GRADERS_PLACES = re.compile(r"(?<![\w.}/-])(?:/tests|/logs/verifier)(?![\w-])")
-MAX_CHARACTERS = 20_000  # of a script
+MAX_CHARACTERS = 14_000  # of a script
 OUTPUT = 20_000  # characters of output that the record keeps, from the end
 
 
@@ -60,14 +59,13 @@ async def write_script(
     spec = ContainerSpec(image=environment.image, seed=seed_id, purpose="look-solution", limits=limits)
     async with sandbox.open(spec) as container:
         await container.run(wait_for_services())
-        texts = await rule_texts(container, environment.e0)
         return await asker.ask(
             Question(
                 prompt=f"authoring/{name}",
                 variables={
                     "instruction": instruction.text,
-                    "reference": scenario.solution_reference,
-                    "state": show_state(environment.e0, texts=texts),
+                    "scenario": show_scenario(scenario),
+                    "state": show_state(environment.e0),
                     "feedback": show_feedback(feedback),
                     "previous": feedback.previous if feedback else "",
                     "max_characters": MAX_CHARACTERS,

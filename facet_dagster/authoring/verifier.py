@@ -7,7 +7,6 @@ from facet_dagster.authoring.look import look_into
 from facet_dagster.authoring.originals import copy_originals, describe
 from facet_dagster.authoring.solution import run_script
 from facet_dagster.authoring.static_check import test_file_problems, test_names
-from facet_dagster.authoring.texts import result_texts, rule_texts
 from facet_dagster.ports import Container, Sandbox
 from facet_dagster.prompts.ask import Asker, Question
 from facet_dagster.prompts.views import show_diff, show_feedback, show_requirements, show_state
@@ -56,19 +55,14 @@ async def write_verifier(
         if solution is None:
             await container.run(wait_for_services())
         copies = await copy_originals(container, environment.e0, _changes(solution))
-        rules = await rule_texts(container, environment.e0)
         unstable = await _solve(container, solution, solve_timeout_s) if solution else None
         if unstable:
             return unstable
         await container.put(at_tests(copies), owner="root")
-        states = {"state": show_state(environment.e0, 4_000 if solution else 8_000, rules)}
-        if solution:
-            results = await result_texts(container, solution.execution.diff)
-            states |= {"diff": show_diff(solution.execution.diff, texts=results), "script": solution.script}
         draft = await asker.ask(
             Question(
                 prompt=f"authoring/{name}",
-                variables={**_variables(scenario, environment, instruction, copies, feedback), **states},
+                variables=_variables(scenario, environment, instruction, solution, copies, feedback),
                 answer=VerifierDraft,
                 call=CallId(station=f"authoring.{name}", subject=seed_id, round=round),
                 component=Component.VERIFIER,
@@ -125,11 +119,12 @@ def _variables(
     scenario: Scenario,
     environment: Environment,
     instruction: Instruction,
+    solution: Solution | None,
     copies: tuple[FileEntry, ...],
     feedback: Feedback | None,
 ) -> dict[str, object]:
     clauses = "\n".join(f"{name}: {clause}" for name, clause in instruction.clauses.items())
-    return {
+    common = {
         "instruction": instruction.text,
         "requirements": show_requirements(scenario.requirements),
         "clauses": clauses,
@@ -138,4 +133,13 @@ def _variables(
         "max_characters": MAX_CHARACTERS,
         "feedback": show_feedback(feedback),
         "previous": feedback.previous if feedback else "",
+    }
+    if solution is None:
+        return {**common, "state": show_state(environment.e0)}
+    return {
+        **common,
+        "state": show_state(environment.e0, 4_000),
+        "diff": show_diff(solution.execution.diff),
+        "script": solution.script,
+        "seconds": f"{solution.execution.seconds:.1f}",
     }

@@ -107,7 +107,7 @@ def _tests(verifier: Verifier) -> Iterator[FileEntry]:
             yield _template(f"tests/{path.name}", f"tests/{path.name}")
     yield FileEntry(path="tests/test_outputs.py", content=verifier.test_file)
     for entry in at_tests(verifier.e0_copies):
-        yield entry.model_copy(update={"path": entry.path.lstrip("/"), "mode": 0o644})
+        yield entry.model_copy(update={"path": entry.path.lstrip("/")})
 
 
 def _template(name: str, path: str) -> FileEntry:

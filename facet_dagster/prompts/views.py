@@ -1,7 +1,6 @@
 """How records are shown to a model: compact, bounded, in a fixed order. No station's wording belongs here."""
 
 import json
-from collections.abc import Mapping
 
 from facet_dagster.records.authoring import FileChange, StateDiff
 from facet_dagster.records.base import Record
@@ -35,11 +34,6 @@ def show_description(title: str, description: str, dimensions: Dimensions) -> st
     return f"{title}\n\n{description}\n\n{sides}"
 
 
-def show_instruction_reference(scenario: Scenario) -> str:
-    """R_I with the requirements: what an instruction is written from."""
-    return f"{scenario.title}\n\n{scenario.instruction_reference}\n\n{show_requirements(scenario.requirements)}"
-
-
 def show_scenario(scenario: Scenario) -> str:
     """Z = (C, R_S, R_I) with the requirements, as sections."""
     return "\n\n".join(
@@ -52,12 +46,9 @@ def show_scenario(scenario: Scenario) -> str:
     )
 
 
-def show_state(state: ObservedState, limit: int = 8_000, texts: Mapping[str, str] | None = None) -> str:
-    """The observed tree and machine; what does not fit in `limit` characters is counted, not shown.
-
-    `texts` holds what is shown in full instead of its first lines, by path, and beyond the limit.
-    """
-    files = [_file_line(f, sample=f.path not in (texts or {})) for f in state.files if f.type != "dir"]
+def show_state(state: ObservedState, limit: int = 8_000) -> str:
+    """The observed tree and machine; what does not fit in `limit` characters is counted, not shown."""
+    files = [_file_line(f) for f in state.files if f.type != "dir"]
     directories = [f.path for f in state.files if f.type == "dir"]
     head = [f"directories: {' '.join(directories[:60])}"]
     tail = [
@@ -67,19 +58,17 @@ def show_state(state: ObservedState, limit: int = 8_000, texts: Mapping[str, str
         f"listening: {' '.join(state.listening) or 'nothing'}",
     ]
     room = limit - sum(len(line) for line in head + tail)
-    shown = "\n".join([*head, "files:", *_bounded(files, room), *tail])
-    return "\n\n".join([shown, *(f"{path} in full:\n{_indent(text)}" for path, text in (texts or {}).items())])
+    return "\n".join([*head, "files:", *_bounded(files, room), *tail])
 
 
-def show_diff(diff: StateDiff, limit: int = 8_000, texts: Mapping[str, str] | None = None) -> str:
-    """What changed between e0 and eT, one entry per path; `texts` as in show_state, of the final state."""
+def show_diff(diff: StateDiff, limit: int = 8_000) -> str:
+    """What changed between e0 and eT, one entry per path."""
     if diff.empty:
         return "nothing changed"
-    lines = [_change_line(change, sample=change.path not in (texts or {})) for change in diff.files]
+    lines = [_change_line(change) for change in diff.files]
     services = [f"now listening: {x}" for x in diff.listening_added]
     services += [f"no longer listening: {x}" for x in diff.listening_removed]
-    shown = "\n".join([*_bounded(lines, limit), *services])
-    return "\n\n".join([shown, *(f"{path} in full, now:\n{_indent(text)}" for path, text in (texts or {}).items())])
+    return "\n".join([*_bounded(lines, limit), *services])
 
 
 def show_feedback(feedback: Feedback | None) -> str:
@@ -95,18 +84,18 @@ def show_feedback(feedback: Feedback | None) -> str:
     )
 
 
-def _file_line(entry: ObservedFile, *, sample: bool) -> str:
+def _file_line(entry: ObservedFile) -> str:
     target = f" -> {entry.target}" if entry.target else ""
     sniffed = f" | {entry.sniffed}" if entry.sniffed else ""
     line = f"{entry.path}{target} ({entry.type}, {entry.size} B, {entry.mode}, {entry.owner}){sniffed}"
-    return line + (f"\n{_indent(entry.sample)}" if entry.sample and sample else "")
+    return line + (f"\n{_indent(entry.sample)}" if entry.sample else "")
 
 
-def _change_line(change: FileChange, *, sample: bool) -> str:
+def _change_line(change: FileChange) -> str:
     if change.change == "removed":
         return f"removed {change.path}"
     entry = change.after or change.before
-    return f"{change.change} {_file_line(entry, sample=sample)}" if entry else f"{change.change} {change.path}"
+    return f"{change.change} {_file_line(entry)}" if entry else f"{change.change} {change.path}"
 
 
 def _indent(text: str) -> str:

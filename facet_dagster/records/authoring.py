@@ -1,6 +1,5 @@
 """Instruction, solution with its observed execution (e0 -> eT), and verifier."""
 
-import json
 import re
 from collections.abc import Iterable
 from typing import Literal
@@ -11,7 +10,6 @@ from facet_dagster.records.environment import ObservedFile
 from facet_dagster.records.outcome import Component, Reason, Rejected
 
 E0_COPIES = "/tests/e0"  # where the tests find the initial state's files
-E0_MODES = "/tests/modes_at_start.json"  # permission bits of these files: copies need not keep theirs
 SOLVE = "/solution/solve.sh"  # where a solution lies while it runs
 TEST_NAME = re.compile(r"^test_((?:r[1-9][0-9]?_)+)[a-z0-9_]+$")
 
@@ -23,11 +21,8 @@ def requirements_of_test(name: str) -> tuple[str, ...]:
 
 
 def at_tests(copies: Iterable[FileEntry]) -> list[FileEntry]:
-    """Copies of e0 files where the tests find them, readable: /app/a.csv at /tests/e0/app/a.csv; and their modes."""
-    kept = list(copies)
-    modes = json.dumps({copy.path: f"{copy.mode:04o}" for copy in kept}, indent=0)
-    there = [copy.model_copy(update={"path": f"{E0_COPIES}{copy.path}", "mode": 0o444}) for copy in kept]
-    return [*there, FileEntry(path=E0_MODES, content=modes + "\n", mode=0o444)]
+    """Copies of e0 files where the tests find them: /app/a.csv at /tests/e0/app/a.csv."""
+    return [copy.model_copy(update={"path": f"{E0_COPIES}{copy.path}"}) for copy in copies]
 
 
 def solve_file(script: str) -> FileEntry:
@@ -115,7 +110,7 @@ class Verifier(Record):
     """test_outputs.py; `e0_copies` are the files of e0 below /app, and those elsewhere that the solution changes.
 
     Their paths are absolute as in the container; the grader puts them under E0_COPIES (`/app/a.csv` ->
-    `/tests/e0/app/a.csv`), out of the agent's reach. Bytes, names and modes are those of e0, owners are not.
+    `/tests/e0/app/a.csv`), out of the agent's reach. Bytes and names are those of e0, modes and owners are not.
     """
 
     kind: Literal["verifier"] = "verifier"

@@ -22,4 +22,5 @@ def contents_of_tests(verifier: Verifier) -> tuple[FileEntry, ...]:
         if file.is_file()
     ]
     tests = FileEntry(path=f"{TESTS}/test_outputs.py", content=verifier.test_file, mode=READ_ONLY)
-    return (*skeleton, tests, *at_tests(verifier.e0_copies))
+    originals = [copy.model_copy(update={"mode": READ_ONLY}) for copy in at_tests(verifier.e0_copies)]
+    return (*skeleton, tests, *originals)

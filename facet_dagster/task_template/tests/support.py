@@ -1,12 +1,10 @@
 """What test_outputs.py may use: the files of the initial state, and running a delivered program safely.
 
 No assertions here. `E0 / "app/a.csv"` is /app/a.csv as it was before the agent worked. Kept are the files below /app
-(without git's own folders and what is too large) and those elsewhere that the task changes. The copies have their bytes
-and names; `mode_at_start` knows their modes.
+(without git's own folders and what is too large) and those elsewhere that the task changes: bytes and names, not modes.
 """
 
 import contextlib
-import json
 import os
 import pwd
 import signal
@@ -18,17 +16,10 @@ from pathlib import Path
 from typing import IO
 
 E0 = Path("/tests/e0")
-MODES = Path("/tests/modes_at_start.json")
 AGENT = "agent"
 OUTPUT_LIMIT = 1_000_000  # characters kept of each stream
 STALLS = Path("/proc/pressure/cpu")  # of the whole host: how long some process waited for a processor
 PATIENCE = 4  # times `timeout` that a program gets at most where the host keeps it waiting
-
-
-def mode_at_start(path: str) -> int:
-    """Permission bits that a file kept in E0 had: mode_at_start("/app/a.sh") is 0o755. KeyError for any other path."""
-    modes: dict[str, str] = json.loads(MODES.read_text(encoding="utf-8"))
-    return int(modes[path], 8)
 
 
 def run_as_agent(

@@ -43,16 +43,3 @@ def test_a_difference_names_each_kind_of_change() -> None:
 
 def test_no_difference_is_said() -> None:
     assert show_diff(StateDiff(files=())) == "nothing changed"
-
-
-def test_what_is_known_in_full_is_shown_once_and_beyond_the_limit() -> None:
-    text = "one\ntwo\n" + "rule\n" * 900
-    shown = show_state(state([entry("/app/a.md", "one\ntwo"), entry("/app/b", "x")]), 2_000, {"/app/a.md": text})
-    assert shown.count("    one\n    two") == 1 and shown.count("    rule") == 900
-    assert "    x" in shown and "/app/a.md in full:" in shown
-
-
-def test_results_are_shown_in_full() -> None:
-    changes = (FileChange(path="/app/a", change="added", after=entry("/app/a", "ma")),)
-    shown = show_diff(StateDiff(files=changes), texts={"/app/a": "made\nall"})
-    assert "added /app/a" in shown and "/app/a in full, now:\n    made\n    all" in shown and "    ma\n" not in shown

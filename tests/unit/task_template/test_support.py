@@ -12,8 +12,6 @@ from typing import ClassVar
 import pytest
 
 import facet_dagster.task_template.tests as skeleton
-from facet_dagster.records.authoring import E0_MODES, at_tests
-from facet_dagster.records.container import FileEntry
 
 
 @pytest.fixture
@@ -26,21 +24,6 @@ def support(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     spec.loader.exec_module(module)
     monkeypatch.setattr(module, "AGENT", "nobody")
     return module
-
-
-def test_modes_of_the_start_are_known(support: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    copies = [FileEntry(path="/app/run.sh", content="", mode=0o755), FileEntry(path="/app/s", content="", mode=0o4750)]
-    modes = next(entry for entry in at_tests(copies) if entry.path == E0_MODES)
-    (tmp_path / "modes.json").write_bytes(modes.data())
-    monkeypatch.setattr(support, "MODES", tmp_path / "modes.json")
-    assert support.mode_at_start("/app/run.sh") == 0o755
-    assert support.mode_at_start("/app/s") == 0o4750
-    with pytest.raises(KeyError):
-        support.mode_at_start("/app/other")
-
-
-def test_where_the_tests_look_for_modes_is_where_they_are_put(support: ModuleType) -> None:
-    assert str(support.MODES) == E0_MODES
 
 
 def test_output_code_and_input_come_back(support: ModuleType) -> None:

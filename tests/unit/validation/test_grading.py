@@ -98,7 +98,6 @@ def test_the_tests_folder_is_read_only_and_holds_the_originals(verifier: Verifie
         "/tests/support.py",
         "/tests/test_outputs.py",
         "/tests/e0/app/data/in.bin",
-        "/tests/modes_at_start.json",
     }
     assert files["/tests/test.sh"].mode == 0o555
     assert {file.mode for path, file in files.items() if path != "/tests/test.sh"} == {0o444}
