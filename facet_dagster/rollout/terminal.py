@@ -21,6 +21,7 @@ CONTEXT_LINES = 5  # above the cursor; where they have changed, something was cl
 CHUNK_BYTES = 48_000  # of keys per buffer
 SCRIPT_BYTES = 110_000  # of one engine call: below the kernel's bound on one argument, with room for the look
 ENGINE_S = 60.0  # for tmux itself, beside the wait that was asked for
+PROMPT_S = 45  # for the shell's first prompt, on a host with much to do
 
 # Sent as a key when they are the whole of the keystrokes; everything else is typed as it is.
 KEYS = re.compile(r"C-[a-z]|Escape|Enter|Tab|BSpace|Up|Down|Left|Right|PageUp|PageDown")
@@ -34,7 +35,8 @@ export LC_ALL=C.UTF-8 TERM=screen
 {_TMUX} start-server \\; set-option -g history-limit {HISTORY_LINES} \\; set-option -g status off \\; \\
   new-session -d -s main -x {COLUMNS} -y {ROWS} -e "PROMPT_COMMAND=$prompt" \\
   -e "USER=$(id -un)" -e "LOGNAME=$(id -un)" -e SHELL=/bin/bash -e LC_ALL= 'bash --login' || exit
-for _ in $(seq 200); do
+SECONDS=0
+while ((SECONDS < {PROMPT_S})); do
   seen=$({_TMUX} capture-pane -p -t main)
   [[ $seen == *'$'* ]] && break
   sleep 0.02
