@@ -21,7 +21,7 @@ CONTEXT_LINES = 5  # above the cursor; where they have changed, something was cl
 CHUNK_BYTES = 48_000  # of keys per buffer
 SCRIPT_BYTES = 110_000  # of one engine call: below the kernel's bound on one argument, with room for the look
 ENGINE_S = 60.0  # for tmux itself, beside the wait that was asked for
-PROMPT_S = 45  # for the shell's first prompt, on a host with much to do
+PROMPT_S = 240  # for the first prompt: hundreds of terminals may start at once on a small host
 
 # Sent as a key when they are the whole of the keystrokes; everything else is typed as it is.
 KEYS = re.compile(r"C-[a-z]|Escape|Enter|Tab|BSpace|Up|Down|Left|Right|PageUp|PageDown")
@@ -93,7 +93,7 @@ class Terminal:
     async def start(self) -> str:
         """Open the session and return the first screen. Raises InfrastructureError when it does not come up."""
         try:
-            return await self._read(_START, 0.0, heading=False)
+            return await self._read(_START, PROMPT_S, heading=False)
         except TerminalDied as died:
             raise InfrastructureError(f"the terminal does not start: {died}") from died
 
