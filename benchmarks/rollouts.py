@@ -14,6 +14,7 @@ import statistics
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -105,9 +106,11 @@ def _report(
     kept: Sequence[Trial], trials: int, turns: int, seconds: float, starts: Sequence[float], lags: Sequence[float]
 ) -> None:
     whole = [trial for trial in kept if trial.stop is StopReason.TURN_LIMIT and len(trial.turns) == turns]
+    ends = Counter(f"{trial.stop.value} {trial.trouble[:100]}".strip() for trial in kept)
     overheads = [turn.overhead_s for trial in kept for turn in trial.turns]
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"trials: {trials} at once, {turns} turns each; lost: {trials - len(kept)}, cut: {trials - len(whole)}")
+    print(f"ends: {dict(ends)}")
     print(
         f"overhead per turn: median {statistics.median(overheads) * 1000:.0f} ms, best {min(overheads) * 1000:.0f} ms"
     )

@@ -21,6 +21,7 @@ CONTEXT_LINES = 5  # above the cursor; where they have changed, something was cl
 CHUNK_BYTES = 48_000  # of keys per buffer
 SCRIPT_BYTES = 110_000  # of one engine call: below the kernel's bound on one argument, with room for the look
 ENGINE_S = 60.0  # for tmux itself, beside the wait that was asked for
+PROMPT_S = 240  # for the first prompt: hundreds of terminals may start at once on a small host
 
 # Sent as a key when they are the whole of the keystrokes; everything else is typed as it is.
 KEYS = re.compile(r"C-[a-z]|Escape|Enter|Tab|BSpace|Up|Down|Left|Right|PageUp|PageDown")
@@ -34,16 +35,19 @@ export LC_ALL=C.UTF-8 TERM=screen
 {_TMUX} start-server \\; set-option -g history-limit {HISTORY_LINES} \\; set-option -g status off \\; \\
   new-session -d -s main -x {COLUMNS} -y {ROWS} -e "PROMPT_COMMAND=$prompt" \\
   -e "USER=$(id -un)" -e "LOGNAME=$(id -un)" -e SHELL=/bin/bash -e LC_ALL= 'bash --login' || exit
-for _ in $(seq 200); do
+SECONDS=0
+while ((SECONDS < {PROMPT_S})); do
   seen=$({_TMUX} capture-pane -p -t main)
   [[ $seen == *'$'* ]] && break
   sleep 0.02
 done
 [[ $seen == *'$'* ]] || {{ echo 'no prompt'; exit 1; }}
 """
-# Lines are counted from the beginning of the history. Prints "last alternate anchor size", the context (the lines
+_BORN = 'read -r stat < /proc/1/stat; read -r -a first <<< "${stat##*) }"; born=${first[19]}'
+# Lines are counted from the beginning of the history. Prints "last alternate anchor size born", the context (the lines
 # from anchor to just above the cursor), a separator, and what stands from line $SINCE on, or the visible screen where
 # that line is gone; of a long text only head and tail leave the container.
+# `born` is when the container's first process started: another one means that the container was started again.
 _CAPTURE = f"""
 export LC_ALL=C.UTF-8
 state=$({_TMUX} display-message -p -t main '#{{history_size}} #{{cursor_y}} #{{alternate_on}}') || exit
@@ -55,7 +59,8 @@ text=$({_TMUX} capture-pane -p -J -t main -S "$from") || exit
 anchor=$((last > {CONTEXT_LINES} ? last - {CONTEXT_LINES} : 0))
 ((last > 0)) && context=$({_TMUX} capture-pane -p -J -t main -S $((anchor - history)) -E $((cursor - 1)))
 LC_ALL=C
-printf '%s %s %s %s\\n%s\\x1e' "$last" "$alternate" "$anchor" "${{#text}}" "$context"
+{_BORN}
+printf '%s %s %s %s %s\\n%s\\x1e' "$last" "$alternate" "$anchor" "${{#text}}" "$born" "$context"
 if ((${{#text}} <= {2 * OBSERVATION_BYTES})); then printf %s "$text"
 else printf %s "${{text:0:{OBSERVATION_BYTES}}}${{text: -{OBSERVATION_BYTES}}}"; fi
 """
@@ -83,11 +88,12 @@ class Terminal:
         self._container = container
         self._anchor = 0
         self._context = ""
+        self._born: int | None = None
 
     async def start(self) -> str:
         """Open the session and return the first screen. Raises InfrastructureError when it does not come up."""
         try:
-            return await self._read(_START, 0.0, heading=False)
+            return await self._read(_START, PROMPT_S, heading=False)
         except TerminalDied as died:
             raise InfrastructureError(f"the terminal does not start: {died}") from died
 
@@ -129,7 +135,7 @@ class Terminal:
         head, _, rest = result.output.partition("\n")
         context, _, text = rest.partition("\x1e")
         try:
-            last, alternate, anchor, size = (int(part) for part in head.split())
+            last, alternate, anchor, size, self._born = (int(part) for part in head.split())
         except ValueError as error:
             raise TerminalDied(f"the terminal cannot be read: {head[:200]}") from error
         return _Capture(last, alternate == 1, anchor, size, context, text)
@@ -137,9 +143,19 @@ class Terminal:
     async def _run(self, script: str, env: dict[str, str] | None = None, timeout_s: float = ENGINE_S) -> CommandResult:
         result = await self._container.run(Command(script=script, env=env or {}, timeout_s=timeout_s))
         if result.exit_code != 0:
+            if result.limit is None:
+                await self._still_the_same()
             cause = f"ended by the {result.limit} limit" if result.limit else result.output.strip()[-300:]
             raise TerminalDied(cause or "the session has ended")
         return result
+
+    async def _still_the_same(self) -> None:
+        """Raise InfrastructureError where the container was stopped meanwhile: its agent cannot do that."""
+        if self._born is None:
+            return
+        now = await self._container.run(Command(script=f"{_BORN}; echo $born", timeout_s=ENGINE_S))
+        if now.ok and now.output.strip() != str(self._born):
+            raise InfrastructureError("the container was stopped while a trial went on in it")
 
 
 def _typed(keystrokes: str) -> Iterator[str]:

@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import AsyncIterator, Callable
+from typing import Any
 
 import pytest
 from docker import DockerClient
 
 from facet_dagster.adapters.docker_sandbox import DockerSandbox
 from facet_dagster.records.authoring import Instruction
+from facet_dagster.records.call import ChatRequest
 from facet_dagster.records.container import Command, ContainerSpec, Limits
 from facet_dagster.records.environment import Manifest, Materials, ObservedState
 from facet_dagster.records.rollout import StopReason, Trial
@@ -126,7 +128,23 @@ async def test_a_trial_is_graded_after_its_processes_are_gone(sandbox: DockerSan
     assert "echo done > out.txt" in trial.turns[0].observation
 
 
-async def _trial(sandbox: DockerSandbox, image: str, answers: list[str], grade: Callable[[str], object]) -> Trial:
+@pytest.mark.parametrize("end", ["kill", "remove"])
+async def test_a_container_that_dies_is_no_verdict(
+    engine: DockerClient, run_id: str, sandbox: DockerSandbox, base_image: str, end: str
+) -> None:
+    def die(request: ChatRequest) -> dict[str, object]:
+        (container,) = engine.containers.list(filters={"label": f"facet.run={run_id}"})
+        container.kill() if end == "kill" else container.remove(force=True)
+        return {"analysis": "", "plan": "", "commands": [{"keystrokes": "ls\n"}], "task_complete": False}
+
+    async def grade(image: str) -> GradeReport:
+        raise AssertionError("nothing is graded")
+
+    trial = await _trial(sandbox, base_image, die, grade)
+    assert trial.stop is StopReason.INFRASTRUCTURE and trial.reward is None and len(trial.turns) == 1, trial.trouble
+
+
+async def _trial(sandbox: DockerSandbox, image: str, answers: Any, grade: Callable[[str], object]) -> Trial:
     nothing = {"files": [], "apt_packages": [], "pip_packages": [], "services": [], "properties": []}
     environment = an_environment(
         manifest=Manifest(directories=[], **nothing),

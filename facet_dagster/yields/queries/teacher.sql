@@ -26,8 +26,8 @@ SELECT
     sum(completion_tokens)::BIGINT AS completion_tokens,
     round(sum(cost_usd), 4) AS cost_usd,
     count(*) FILTER (WHERE stop = 'completed') AS completed,
-    count(*) FILTER (WHERE stop IN ('turn_limit', 'time_limit', 'token_limit')) AS out_of_limits,
-    count(*) FILTER (WHERE stop IN ('terminal_died', 'model_trouble', 'infrastructure')) AS in_trouble
+    count(*) FILTER (WHERE stop IN ('turn_limit', 'time_limit', 'token_limit', 'cost_limit')) AS out_of_limits,
+    count(*) FILTER (WHERE stop IN ('terminal_died', 'model_trouble', 'infrastructure', 'cut')) AS in_trouble
 FROM trial
 GROUP BY model, recorded
 ORDER BY model, recorded;

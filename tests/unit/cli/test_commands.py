@@ -11,6 +11,7 @@ from facet_dagster.cli.main import app, guarded
 from facet_dagster.records.base import now
 from facet_dagster.records.bundle import SeedOutcome, Status
 from facet_dagster.records.outcome import Component, Reason
+from facet_dagster.records.rollout import Trial
 from facet_dagster.records.seed import ScenarioSeed
 
 Run = Callable[..., int]
@@ -187,3 +188,12 @@ def test_an_interrupted_command_says_how_to_go_on(capsys: pytest.CaptureFixture[
 
     assert guarded(interrupted) == 130
     assert "the same command goes on" in one_line(capsys)
+
+
+def test_a_job_folder_is_imported_once(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    job = Path(__file__).parents[2] / "fixtures" / "jobs" / "made"
+    for _ in range(2):
+        assert run("import-job", str(job)) == 0
+        assert capsys.readouterr().out.strip() == "3 trials: 1 successes, 1 failures, 1 errors"
+    assert len(ParquetStore(str(tmp_path / "store")).rows(Trial)) == 3
+    assert run("import-job", str(tmp_path)) == 2

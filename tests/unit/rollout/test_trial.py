@@ -147,6 +147,16 @@ async def test_leaving_the_shell_ends_the_work_and_is_graded(sandbox, container)
     assert len(trial.turns) == 1 and "gone" in trial.turns[0].observation
 
 
+async def test_a_container_that_was_started_again_is_no_verdict(sandbox, container):
+    def restart(request):
+        container.alive, container.born = False, container.born + 1
+        return say("ls\n")
+
+    trial, _ = await walk(sandbox, restart)
+    assert trial.stop is StopReason.INFRASTRUCTURE and trial.reward is None and "stopped" in trial.trouble
+    assert len(trial.turns) == 1 and container.frozen == 0
+
+
 async def test_trouble_of_the_model_keeps_the_turns_and_gives_no_grade(sandbox, container):
     trial, _ = await walk(sandbox, [say("ls\n"), ModelUnavailable("down")])
     assert trial.stop is StopReason.MODEL_TROUBLE and trial.reward is None and trial.grade is None
