@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import yaml
 
 from facet_dagster.datasets.sft import export_sft
-from facet_dagster.records.rollout import StopReason, Trial, Turn
+from facet_dagster.records.rollout import Handover, StopReason, Trial, Turn
 from facet_dagster.records.sft import Rule
 from facet_dagster.records.terms import SftTerms
 
@@ -53,6 +53,21 @@ def test_the_dialogue_stands_as_it_was_held(tmp_path, skills):
     assert (row["turns"], row["prompt_tokens"], row["completion_tokens"], row["reward"]) == (2, 20, 6, 1.0)
     assert row["licences"] == ["MIT", "Apache-2.0"]
     assert made.licences == ("Apache-2.0", "MIT")
+
+
+def test_a_trial_that_was_handed_over_gives_its_last_context(tmp_path):
+    first, second = trial("s").turns
+    handover = Handover(context=1, turn=2, text="so far", calls=())
+    export_sft(
+        [trial("s", turns=(first, second.model_copy(update={"context": 1})), handovers=(handover,))],
+        tmp_path,
+        skills={},
+        standing={("s", "b" * 64)},
+    )
+    (row,) = rows_of(tmp_path)
+    said = [message["content"] for message in row["messages"]]
+    assert said == ["saw 1 ✓", "so far", "saw 2 ✓", "  wrote 2\n"]
+    assert row["loss_mask"] == [False, False, False, True]
 
 
 def test_only_successes_become_rows_and_every_trial_is_counted(tmp_path):
