@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 A = TypeVar("A", bound=BaseModel)
 
 _DECODER = json.JSONDecoder(strict=False)  # raw line breaks inside strings are forgiven
-_THINKING = re.compile(r"^\s*<think>.*?</think>", re.DOTALL)
+_THINKING = re.compile(r"^\s*<think>.*?(?:</think>|\Z)", re.DOTALL)  # never closed: nothing was said yet
 
 
 class Misfit(Exception):

@@ -2,11 +2,21 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from facet_dagster.records.base import Record, StoredRecord, digest_of
+
+IMPOSSIBLE = -1e9
+"""Log-probability of a token that the endpoint calls impossible: JSON, and so the store, has no infinity."""
+
+
+def _finite(logprob: float) -> float:
+    return logprob if logprob > IMPOSSIBLE else IMPOSSIBLE  # also for NaN, which no comparison holds for
+
+
+Logprob = Annotated[float, AfterValidator(_finite)]
 
 
 class Role(StrEnum):
@@ -83,7 +93,7 @@ class Completion(Record):
     recorded: bool = False
     prompt_token_ids: tuple[int, ...] | None = None
     completion_token_ids: tuple[int, ...] | None = None
-    logprobs: tuple[float, ...] | None = None  # one per token of the answer
+    logprobs: tuple[Logprob, ...] | None = None  # one per token of the answer
 
 
 class LedgerRow(StoredRecord):

@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import ClassVar, Literal
 
 from facet_dagster.records.base import Record, StoredRecord, digest_of
+from facet_dagster.records.call import Logprob
 from facet_dagster.records.validation import GradeReport
 
 
@@ -57,7 +58,7 @@ class Turn(Record):
     overhead_s: float = 0.0
     prompt_token_ids: tuple[int, ...] | None = None
     completion_token_ids: tuple[int, ...] | None = None
-    logprobs: tuple[float, ...] | None = None
+    logprobs: tuple[Logprob, ...] | None = None
 
 
 class HelperCall(Record):

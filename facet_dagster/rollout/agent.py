@@ -4,6 +4,7 @@ Belongs here: the dialogue and when it ends. Containers, grading and what become
 means: replies.py. How a dialogue that grows too long goes on: handover.py.
 """
 
+import math
 import time
 from collections.abc import Awaitable, Callable
 
@@ -66,7 +67,7 @@ class Agent:
         self._cost_of = cost_of
         self._clock = clock
         self._keep = keep
-        self._deadline = clock() + settings.seconds
+        self._deadline = math.inf  # the teacher's time begins with its first prompt
         self._said_done = False
         self._prompt_hash = ""
         self._messages: list[Message] = []
@@ -78,6 +79,7 @@ class Agent:
     async def work(self, instruction: str) -> StopReason:
         """Work until an end is reached. Raises what the model and the container raise."""
         self._messages = [self._opening(instruction, await self._terminal.start())]
+        self._deadline = self._clock() + self._settings.seconds
         while (stop := self._bound()) is None:
             completion = await self._answer()
             stop = await self._take(completion)

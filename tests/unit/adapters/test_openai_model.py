@@ -11,7 +11,7 @@ import pytest
 
 from facet_dagster.adapters.openai_model import OpenAIModel
 from facet_dagster.errors import ContextOverflow, ModelRefused, ModelUnavailable
-from facet_dagster.records.call import CallId, ChatRequest, Message, Role
+from facet_dagster.records.call import IMPOSSIBLE, CallId, ChatRequest, Completion, Message, Role
 from facet_dagster.testing.http_endpoint import HttpEndpoint, Reply, answer, failure
 
 SCHEMA = {"type": "object"}
@@ -258,3 +258,9 @@ async def test_a_dialogue_that_is_too_long_is_told_apart(naps: Naps) -> None:
     said = "This model's maximum context length is 8192 tokens, however you requested 9000"
     with HttpEndpoint([failure(400, said)]) as endpoint, pytest.raises(ContextOverflow, match="8192"):
         await model(endpoint.url, naps).complete(request())
+
+
+@pytest.mark.parametrize("said", [float("-inf"), float("nan")])
+def test_an_impossible_token_does_not_make_the_store_unreadable(said: float) -> None:
+    kept = Completion(text="a", model="m", prompt_tokens=1, completion_tokens=1, logprobs=(said, -0.5))
+    assert Completion.model_validate_json(kept.model_dump_json()).logprobs == (IMPOSSIBLE, -0.5)

@@ -96,3 +96,8 @@ def test_fit_lists_at_most_ten_problems() -> None:
     with pytest.raises(Misfit) as caught:
         fit({"title": "t", "steps": list(range(50))}, Plan)
     assert str(caught.value).count("steps.") == 10
+
+
+def test_a_thought_that_never_ends_says_nothing() -> None:
+    with pytest.raises(Misfit):
+        find_object('<think>maybe {"commands": [{"keystrokes": "rm -rf /app\\n"}]} no, because')

@@ -12,6 +12,7 @@ from facet_dagster.records.environment import Manifest, Materials, ObservedState
 from facet_dagster.records.rollout import StopReason, Trial
 from facet_dagster.records.validation import GradeReport, TestResult
 from facet_dagster.rollout.limits import TrialLimits
+from facet_dagster.rollout.terminal import Terminal
 from facet_dagster.rollout.trial import begin, run_trial
 from facet_dagster.testing.examples import an_environment
 from facet_dagster.testing.scripted_model import ScriptedModel
@@ -272,3 +273,16 @@ async def test_token_details_are_asked_for_and_kept(sandbox):
     )  # fmt: skip
     turn = trial.turns[0]
     assert (turn.prompt_token_ids, turn.completion_token_ids, turn.logprobs) == ((1, 2), (3,), (-0.5,))
+
+
+async def test_a_slow_start_takes_nothing_of_the_teachers_time(sandbox, container, monkeypatch):
+    time = [0.0]
+    start = Terminal.start
+
+    async def slowly(self):
+        time[0] += 100.0
+        return await start(self)
+
+    monkeypatch.setattr(Terminal, "start", slowly)
+    trial, _ = await walk(sandbox, [say("ls\n"), say(done=True), say(done=True)], clock=lambda: time[0], seconds=10)
+    assert trial.stop is StopReason.COMPLETED
