@@ -15,7 +15,7 @@ from facet_dagster.prompts.ask import Asker
 from facet_dagster.prompts.pool import Forbearance, each
 from facet_dagster.records.outcome import Component, Reason, Rejected
 from facet_dagster.records.seed import Candidate, Hypothesis, ScenarioSeed
-from facet_dagster.records.skill import Skill, SkillClass
+from facet_dagster.records.skill import Skill, SkillClass, class_by_content
 from facet_dagster.records.terms import SeedingTerms
 from facet_dagster.seeds.decide import decide
 from facet_dagster.seeds.hypotheses import propose
@@ -184,7 +184,8 @@ def _usable(answer: Answer | Rejected | ModelRefused | ModelUnavailable, subject
 
 def _categories(skills: Sequence[Skill], store: Store) -> dict[str, str]:
     """The category by skill id, or the family where only that is known."""
-    named = {row.content_hash: row.category or row.family for row in store.rows(SkillClass)}
+    classes = class_by_content(store.rows(SkillClass))
+    named = {content: row.category or row.family for content, row in classes.items()}
     return {skill.skill_id: name for skill in skills if (name := named.get(skill.content_hash))}
 
 
