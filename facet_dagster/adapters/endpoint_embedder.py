@@ -19,14 +19,19 @@ from facet_dagster.records.call import CallId, ChatRequest, Completion, Message,
 
 STATION = "seeds.embed"
 
+SHORTENINGS = 6  # of a refused text, each to a half: 100,000 characters are then less than 512 tokens
+_OF_THE_TEXTS = {400, 413, 422}  # statuses that may be about what was sent; others are about key, name and address
+
 Floats = NDArray[np.float32]
 
 
 class EndpointEmbedder:
     """Embedder over HTTP; at most `in_flight` batches of `batch` texts at a time.
 
-    Every batch is written to the ledger as a call of the role embedder, under the run that paid for it. Raises
-    BudgetSpent, ModelRefused and ModelUnavailable as chat models do, once the calls in flight have ended.
+    A batch that is refused is asked in halves, a single text that is refused is shortened: an over-long one costs its
+    own tail and nothing else. Every answer is written to the ledger as a call of the role embedder, under the run that
+    paid for it. Raises BudgetSpent, ModelRefused and ModelUnavailable as chat models do, once the calls in flight have
+    ended.
     """
 
     def __init__(
@@ -67,7 +72,7 @@ class EndpointEmbedder:
                     if troubles:
                         return None
                     try:
-                        return await self._paid(client, batch)
+                        return await self._in_parts(client, batch)
                     except FacetError as trouble:
                         troubles.append(trouble)
                         return None
@@ -75,6 +80,35 @@ class EndpointEmbedder:
             parts = [part for part in await asyncio.gather(*map(of, batches)) if part is not None]
         if troubles:
             raise troubles[0]
+        return self._joined(parts)
+
+    async def _in_parts(self, client: openai.AsyncOpenAI, texts: Sequence[str]) -> Floats:
+        """A batch, as a whole or, where its texts are refused, in ever smaller parts; what has come in stays."""
+        try:
+            return await self._paid(client, texts)
+        except ModelRefused as refusal:
+            if not _of_the_texts(refusal):
+                raise
+            if len(texts) == 1:
+                return await self._shortened(client, texts[0], refusal)
+        middle = len(texts) // 2
+        parts = [await self._in_parts(client, texts[:middle]), await self._in_parts(client, texts[middle:])]
+        return self._joined(parts)
+
+    async def _shortened(self, client: openai.AsyncOpenAI, text: str, refusal: ModelRefused) -> Floats:
+        """The vector of the longest beginning that is taken. Raises the refusal of the whole text where none is."""
+        for _ in range(SHORTENINGS):
+            if len(text) < 2:
+                break
+            text = text[: len(text) // 2]
+            try:
+                return await self._paid(client, [text])
+            except ModelRefused as again:
+                if not _of_the_texts(again):
+                    raise
+        raise refusal
+
+    def _joined(self, parts: Sequence[Floats]) -> Floats:
         lengths = sorted({part.shape[1] for part in parts})
         if len(lengths) > 1:
             raise self._senseless(f"vectors of {lengths[0]} and of {lengths[-1]} numbers")
@@ -150,3 +184,9 @@ class EndpointEmbedder:
             timeout=self._endpoint.timeout_s,
             max_retries=0,
         )
+
+
+def _of_the_texts(refusal: ModelRefused) -> bool:
+    """Whether other texts may be taken. Vectors that make no sense are not asked for twice: they were paid for."""
+    status = refusal.__cause__
+    return isinstance(status, openai.APIStatusError) and status.status_code in _OF_THE_TEXTS

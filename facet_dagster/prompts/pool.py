@@ -4,10 +4,12 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from facet_dagster.errors import BudgetSpent, FacetError, ModelRefused
+from facet_dagster.errors import BudgetSpent, FacetError, ModelRefused, ModelUnavailable
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+LEAST_ROW = 4  # troubles: fewer neighbours may share what an endpoint refuses, whatever is in flight
 
 
 async def each(items: Sequence[Item], work: Callable[[Item], Awaitable[Result]], in_flight: int) -> list[Result]:
@@ -43,23 +45,45 @@ async def each(items: Sequence[Item], work: Callable[[Item], Awaitable[Result]],
 
 
 class Forbearance:
-    """Sets refusals of single requests aside, so that one that no endpoint would answer harms nothing else.
+    """Sets trouble with single requests aside, so that one that no endpoint would answer harms nothing else.
 
-    As many as `limit` in a row mean that the endpoint refuses everything (a wrong key): then they are trouble.
+    As many in a row as calls in flight, and at least LEAST_ROW, mean that the endpoint refuses everything (a wrong
+    key) or is gone: then they are trouble. So it is where there was no answer at all, see `conclude`.
+    `known` says how many answers there are from earlier runs: they count as answers.
     """
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
+    def __init__(self, in_flight: int, known: int = 0) -> None:
+        self._limit = max(LEAST_ROW, in_flight)
+        self._answered = known > 0
+        self._last: ModelRefused | ModelUnavailable | None = None
+        self._stretch = 0
         self._row = 0
 
-    async def answer(self, call: Awaitable[Result]) -> Result | ModelRefused:
-        """What the call gives, or its refusal. Raises ModelRefused at the limit, and all other trouble at once."""
+    async def answer(self, call: Awaitable[Result], known_before: int = 0) -> Result | ModelRefused | ModelUnavailable:
+        """What the call gives, or its refusal or silence. Raises these at the limit, and all other trouble at once.
+
+        `known_before` is the number of known answers that come before this item. It counts by place, not by time,
+        because the known ones are passed while the calls on both sides of them are in flight together.
+        """
         try:
             result = await call
-        except ModelRefused as refusal:
-            self._row += 1
-            if self._row >= self._limit:
+        except (ModelRefused, ModelUnavailable) as trouble:
+            self._last = trouble
+            if self._counts(known_before):
                 raise
-            return refusal
+            return trouble
+        self._answered = True
         self._row = 0
         return result
+
+    def conclude(self) -> None:
+        """Once all have ended: raises the last trouble where nothing at all was answered, then or earlier."""
+        if self._last is not None and not self._answered:
+            raise self._last
+
+    def _counts(self, known_before: int) -> bool:
+        """Whether this trouble makes the row too long."""
+        if known_before > self._stretch:
+            self._stretch, self._row = known_before, 0
+        self._row += known_before == self._stretch
+        return known_before == self._stretch and self._row >= self._limit

@@ -1,5 +1,6 @@
 """Agent skills as they were read, those that were refused, and the log of what became of each folder."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from enum import StrEnum
 from typing import ClassVar, Literal
@@ -54,6 +55,29 @@ class SkillClass(StoredRecord):
     @property
     def key(self) -> str:
         return self.content_hash
+
+
+def class_by_content(rows: Iterable[SkillClass]) -> dict[str, SkillClass]:
+    """One class for each content, in whatever order the rows come: the model's goes before the rule's.
+
+    What a row leaves open, the verdict or the place in the taxonomy, is taken from the other one.
+    """
+    found: dict[str, SkillClass] = {}
+    for row in rows:
+        other = found.get(row.content_hash)
+        if other is None:
+            found[row.content_hash] = row
+            continue
+        first, second = (row, other) if row.decided_by == "model" else (other, row)
+        place = second if (second.category and not first.category) or not first.family else first
+        found[row.content_hash] = first.model_copy(
+            update={
+                "actionable": second.actionable if first.actionable is None else first.actionable,
+                "family": place.family,
+                "category": place.category,
+            }
+        )
+    return found
 
 
 class Skill(StoredRecord):

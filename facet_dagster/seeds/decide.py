@@ -39,7 +39,8 @@ async def decide(
 
     `known` verdicts are not asked for; `kept_of_skill` counts them where they were kept. A proposal of which a skill
     is in `max_per_skill` kept ones is passed over. Nothing is asked that one call at a time would not have asked.
-    The first trouble ends it, and is raised after the calls in flight have ended: what they stored stays.
+    The first trouble that `ask` raises (single trouble it may set aside) ends it, and is raised after the calls in
+    flight have ended: what they stored stays.
     """
     chooser = _Chooser(proposals, known, kept, Counter(kept_of_skill), max_kept, max_per_skill)
     running: dict[asyncio.Task[V], int] = {}

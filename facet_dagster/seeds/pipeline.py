@@ -6,15 +6,16 @@ Belongs here: what is asked in which order and what is stored. The questions the
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import TypeVar
 
-from facet_dagster.errors import ModelRefused
+from facet_dagster.errors import ModelRefused, ModelUnavailable
 from facet_dagster.ports import Embedder, Store
 from facet_dagster.prompts.ask import Asker
 from facet_dagster.prompts.pool import Forbearance, each
 from facet_dagster.records.outcome import Component, Reason, Rejected
 from facet_dagster.records.seed import Candidate, Hypothesis, ScenarioSeed
-from facet_dagster.records.skill import Skill, SkillClass
+from facet_dagster.records.skill import Skill, SkillClass, class_by_content
 from facet_dagster.records.terms import SeedingTerms
 from facet_dagster.seeds.decide import decide
 from facet_dagster.seeds.hypotheses import propose
@@ -52,8 +53,8 @@ async def make_seeds(
     """At most `terms.max_seeds` seeds; proposals are judged in order until so many are kept, the rest is not judged.
 
     Each record is stored as soon as it is made, and what the store holds is not asked again. The result does not
-    depend on `terms.in_flight`. An answer that cannot be used costs its skill or proposal only. Raises what the model
-    and the store raise, after the calls in flight have ended.
+    depend on `terms.in_flight`. An answer that cannot be used or does not come costs its skill or proposal only. Raises
+    what the store raises, and of the model what is more than single trouble, after the calls in flight have ended.
     """
     say = progress or _silent
     answers = await _hypotheses(skills, asker, store, terms, say)
@@ -77,14 +78,17 @@ async def _hypotheses(
     skills: Sequence[Skill], asker: Asker, store: Store, terms: SeedingTerms, say: Progress
 ) -> list[list[Hypothesis] | Rejected]:
     wanted, known = terms.hypotheses_per_skill, _stored_hypotheses(store)
-    forbearance = Forbearance(min(terms.in_flight, len(skills)))
-    lines = _Lines(sum(len(known.get(skill.skill_id, ())) < wanted for skill in skills), "skills asked", say)
+    have = [len(known.get(skill.skill_id, ())) >= wanted for skill in skills]
+    forbearance = Forbearance(terms.in_flight, known=sum(have))
+    lines = _Lines(have.count(False), "skills asked", say)
 
-    async def hypotheses_of(skill: Skill) -> list[Hypothesis] | Rejected:
+    async def hypotheses_of(item: tuple[Skill, int]) -> list[Hypothesis] | Rejected:
+        skill, known_before = item
         made = known.get(skill.skill_id, {})
         if len(made) >= wanted:
             return list(made.values())[:wanted]
-        proposed = _usable(await forbearance.answer(propose(skill, asker, count=wanted)), skill.skill_id)
+        answer = await forbearance.answer(propose(skill, asker, count=wanted), known_before)
+        proposed = _usable(answer, skill.skill_id)
         if isinstance(proposed, Rejected):
             lines.done(f"{skill.skill_id}: no usable hypotheses")
             return proposed
@@ -94,7 +98,9 @@ async def _hypotheses(
         # A put does not replace: what an interrupted run stored under the same id stands.
         return [made.get(hypothesis.hypothesis_id, hypothesis) for hypothesis in proposed]
 
-    return await each(skills, hypotheses_of, terms.in_flight)
+    answers = await each(list(zip(skills, accumulate(have), strict=True)), hypotheses_of, terms.in_flight)
+    forbearance.conclude()
+    return answers
 
 
 async def _judgements(
@@ -106,11 +112,14 @@ async def _judgements(
     say: Progress,
 ) -> list[Judgement | Rejected]:
     known = _stored_judgements(store)
-    forbearance = Forbearance(min(terms.in_flight, len(proposals)))
+    counts = accumulate(proposal.hypothesis_ids in known for proposal in proposals)
+    known_before = dict(zip((proposal.hypothesis_ids for proposal in proposals), counts, strict=True))
+    forbearance = Forbearance(terms.in_flight, known=sum(p.hypothesis_ids in known for p in proposals))
     lines = _Lines(min(len(proposals), terms.max_seeds), "proposals judged", say)
 
     async def judgement_of(proposal: Proposal) -> Judgement | Rejected:
-        answer = _usable(await forbearance.answer(judge(proposal, skills, asker)), proposal.candidate_id)
+        said = await forbearance.answer(judge(proposal, skills, asker), known_before[proposal.hypothesis_ids])
+        answer = _usable(said, proposal.candidate_id)
         if isinstance(answer, Rejected):
             lines.done(f"{proposal.candidate_id}: no usable verdict")
             return answer
@@ -119,7 +128,7 @@ async def _judgements(
         lines.done(f"{seed.seed_id}: kept" if seed else f"{proposal.candidate_id}: refused")
         return judgement
 
-    return await decide(
+    verdicts = await decide(
         proposals,
         judgement_of,
         known=lambda proposal: known.get(proposal.hypothesis_ids),
@@ -129,6 +138,8 @@ async def _judgements(
         max_per_skill=terms.seeds_per_skill,
         in_flight=terms.in_flight,
     )
+    forbearance.conclude()
+    return verdicts
 
 
 class _Lines:
@@ -162,9 +173,9 @@ def _stored(judgement: Judgement, store: Store) -> Judgement:
     return replace(judgement, seed=seed)
 
 
-def _usable(answer: Answer | Rejected | ModelRefused, subject: str) -> Answer | Rejected:
+def _usable(answer: Answer | Rejected | ModelRefused | ModelUnavailable, subject: str) -> Answer | Rejected:
     """The answer, or why there is none, under the name of who it was about."""
-    if isinstance(answer, ModelRefused):
+    if isinstance(answer, ModelRefused | ModelUnavailable):
         answer = Rejected(component=Component.SCENARIO, reason=Reason.ANSWER_UNUSABLE, evidence=str(answer))
     if isinstance(answer, Rejected):
         return answer.model_copy(update={"evidence": f"{subject}: {answer.evidence}"})
@@ -173,7 +184,8 @@ def _usable(answer: Answer | Rejected | ModelRefused, subject: str) -> Answer | 
 
 def _categories(skills: Sequence[Skill], store: Store) -> dict[str, str]:
     """The category by skill id, or the family where only that is known."""
-    named = {row.content_hash: row.category or row.family for row in store.rows(SkillClass)}
+    classes = class_by_content(store.rows(SkillClass))
+    named = {content: row.category or row.family for content, row in classes.items()}
     return {skill.skill_id: name for skill in skills if (name := named.get(skill.content_hash))}
 
 

@@ -1,9 +1,11 @@
 """Asks a model about the skills that the rules leave open: in batches, and never twice about the same content.
 
 An answer is stored by the content of its skill as soon as it is there, so an interrupted run goes on where it was. An
-entry that is missing or does not fit leaves its own skill open and no other. Does not belong here: the rules.
+entry that is missing or does not fit leaves its own skill open and no other; so does a skill that the endpoint refuses
+to be asked about. Does not belong here: the rules.
 """
 
+from bisect import bisect
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -16,9 +18,10 @@ from pydantic import (
     field_validator,
 )
 
+from facet_dagster.errors import ModelRefused, ModelUnavailable
 from facet_dagster.ports import Store
 from facet_dagster.prompts.ask import Asker, Question
-from facet_dagster.prompts.pool import each
+from facet_dagster.prompts.pool import Forbearance, each
 from facet_dagster.records.base import Record, digest_of
 from facet_dagster.records.call import CallId, Role
 from facet_dagster.records.outcome import Component, Rejected
@@ -65,8 +68,10 @@ async def classify(
     """The classes of the skills, one for each content, in the order of the skills.
 
     Asked is only about what the store holds no decision on. A skill that stays open has `actionable` None and says why
-    in `evidence`; that is not stored, so the next run asks again. Raises what the model and the store raise, after
-    the calls in flight have ended.
+    in `evidence`; that is not stored: the next run asks again, about what is open then and so usually in other
+    batches. Members of a batch that the endpoint refuses are asked about one by one; those of a batch that it never
+    answers stay open. Raises what the store raises, and of the model what is more than single trouble, after the
+    calls in flight have ended.
     """
     decided = {
         known.content_hash: known
@@ -79,14 +84,27 @@ async def classify(
     unknown = [contents[key] for key in sorted(contents.keys() - decided.keys())]
     batches = [unknown[at : at + batch] for at in range(0, len(unknown), batch)]
 
+    by_model = sorted(key for key, known in decided.items() if known.decided_by == "model")
+    forbearance = Forbearance(in_flight, known=len(by_model))
+    refused: list[Skill] = []
+
     async def decide(members: Sequence[Skill]) -> list[SkillClass]:
-        classes = await _ask(members, asker)
+        known_before = bisect(by_model, members[0].content_hash)
+        classes = await forbearance.answer(_ask(members, asker), known_before)
+        if isinstance(classes, ModelRefused) and len(members) > 1:
+            refused.extend(members)
+        if isinstance(classes, ModelRefused | ModelUnavailable):
+            return [_open(skill, str(classes)) for skill in members]
         for each_class in classes:
             if each_class.actionable is not None:
                 store.put(each_class)
         return classes
 
     answered = await each(batches, decide, in_flight)
+    # The same batch would be refused again in every run, for the sake of one of its members.
+    alone = [[skill] for skill in sorted(refused, key=lambda skill: skill.content_hash)]
+    answered += await each(alone, decide, in_flight)
+    forbearance.conclude()
     found = {**decided, **{one.content_hash: one for classes in answered for one in classes}}
     return [found[key] for key in contents]
 

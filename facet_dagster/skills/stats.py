@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from facet_dagster.ports import Store
-from facet_dagster.records.skill import SkillClass, SkillEntry, SkillFault
+from facet_dagster.records.skill import SkillClass, SkillEntry, SkillFault, class_by_content
 from facet_dagster.skills.history import read_history
 
 _STEPS: tuple[tuple[str, frozenset[SkillFault]], ...] = (
@@ -70,7 +70,7 @@ def stats_of(store: Store) -> SkillStats:
     history = read_history(store)
     live = history.live()
     kept = [entry for entry in live if entry.state == "kept"]
-    classes = {each.content_hash: each for each in (*store.rows(SkillClass, "rule"), *store.rows(SkillClass, "model"))}
+    classes = class_by_content(store.rows(SkillClass))
     found = [classes.get(entry.content_hash) for entry in kept]
     faults = Counter(entry.fault for entry in live if entry.fault)
     usable = sum(1 for each in found if each is None or each.actionable is not False)

@@ -1,5 +1,6 @@
 """EndpointEmbedder against a real local HTTP server: batches, money before use, senseless answers."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -125,3 +126,37 @@ async def test_missing_usage_is_estimated() -> None:
     with HttpEndpoint([embeddings([[1.0, 2.0]], tokens=None)]) as endpoint:
         await embedder(endpoint.url, ledger).embed(["x" * 40])
     assert ledger.spent()[0] == 10
+
+
+def up_to(limit: int, status: int = 400) -> Callable[[dict[str, Any]], Reply]:
+    """An endpoint that refuses a whole batch for one text that is too long for it."""
+
+    def reply(request: dict[str, Any]) -> Reply:
+        long = any(len(text) > limit for text in request["input"])
+        return failure(status, "maximum context length exceeded") if long else lengths(request)
+
+    return reply
+
+
+@pytest.mark.parametrize("status", [400, 413, 422])
+async def test_a_text_that_is_too_long_costs_its_tail_and_nothing_else(status: int) -> None:
+    ledger, texts = MemoryLedger(), ["a", "bb", "c" * 40, "dddd", "eeeee"]
+    with HttpEndpoint([up_to(10, status)]) as endpoint:
+        vectors = await embedder(endpoint.url, ledger, batch=8).embed(texts)
+    np.testing.assert_allclose(vectors[:, 0] / vectors[:, 1], [1, 2, 10, 4, 5], rtol=1e-5)
+    paid = [message.content for request, _ in ledger.calls for message in request.messages]
+    assert paid == ["a", "bb", "c" * 10, "dddd", "eeeee"]  # each once
+
+
+async def test_a_text_that_is_refused_however_short_ends_it_soon() -> None:
+    ledger = MemoryLedger()
+    with HttpEndpoint([failure(400, "no such thing")]) as endpoint, pytest.raises(ModelRefused, match="no such thing"):
+        await embedder(endpoint.url, ledger, batch=64).embed(["x" * 1_000] * 640)
+    assert len(endpoint.requests) <= 7 + 6
+    assert ledger.calls == []
+
+
+async def test_a_wrong_key_is_not_asked_with_in_parts() -> None:
+    with HttpEndpoint([failure(401, "no")]) as endpoint, pytest.raises(ModelRefused, match="API_KEY"):
+        await embedder(endpoint.url, MemoryLedger()).embed(["aaaa", "bbbb"])
+    assert len(endpoint.requests) == 1

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from facet_dagster.errors import BudgetSpent, ModelRefused, ModelUnavailable
-from facet_dagster.prompts.pool import Forbearance, each
+from facet_dagster.prompts.pool import LEAST_ROW, Forbearance, each
 
 
 async def test_results_keep_the_order_and_few_tasks_serve_many_items() -> None:
@@ -54,15 +54,45 @@ async def refuse() -> int:
     raise ModelRefused("too long")
 
 
+async def silence() -> int:
+    raise ModelUnavailable("did not answer")
+
+
 async def answer() -> int:
     return 1
 
 
-async def test_single_refusals_are_set_aside_and_a_row_of_them_is_trouble() -> None:
-    forbearance = Forbearance(2)
+async def test_single_troubles_are_set_aside_and_a_row_of_them_is_trouble() -> None:
+    forbearance = Forbearance(1)
     for _ in range(3):
-        assert isinstance(await forbearance.answer(refuse()), ModelRefused)
+        for _ in range(LEAST_ROW - 1):
+            assert isinstance(await forbearance.answer(refuse()), ModelRefused)
         assert await forbearance.answer(answer()) == 1
-    assert isinstance(await forbearance.answer(refuse()), ModelRefused)
+    for _ in range(LEAST_ROW - 1):
+        assert isinstance(await forbearance.answer(silence()), ModelUnavailable)
     with pytest.raises(ModelRefused):
         await forbearance.answer(refuse())
+
+
+async def test_the_row_is_as_long_as_what_is_in_flight() -> None:
+    forbearance = Forbearance(LEAST_ROW + 1)
+    for _ in range(LEAST_ROW):
+        await forbearance.answer(silence())
+    with pytest.raises(ModelUnavailable):
+        await forbearance.answer(silence())
+
+
+async def test_known_answers_between_them_end_a_row_whatever_comes_in_first() -> None:
+    forbearance = Forbearance(1, known=9)
+    for known_before in (3, 1, 2, 4, 4, 1, 1, 1, 4, 5):
+        assert isinstance(await forbearance.answer(refuse(), known_before), ModelRefused)
+    forbearance.conclude()
+
+
+async def test_no_answer_at_all_is_trouble_however_few_were_asked() -> None:
+    forbearance = Forbearance(8)
+    await forbearance.answer(refuse())
+    with pytest.raises(ModelRefused):
+        forbearance.conclude()
+    await forbearance.answer(answer())
+    forbearance.conclude()

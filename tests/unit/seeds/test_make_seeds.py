@@ -1,7 +1,7 @@
 """The seed pipeline: incremental, deterministic in order, and careful with what is already paid for."""
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from facet_dagster.records.base import StoredRecord
 from facet_dagster.records.call import ChatRequest
 from facet_dagster.records.outcome import Reason
 from facet_dagster.records.seed import Candidate, Hypothesis, ScenarioSeed
-from facet_dagster.records.skill import Skill
+from facet_dagster.records.skill import Family, Skill, SkillClass
 from facet_dagster.records.terms import SeedingTerms
 from facet_dagster.seeds.pipeline import SeedResult, make_seeds
 from facet_dagster.testing.scripted_model import ScriptedModel
@@ -36,7 +36,7 @@ class DictStore:
 
     def rows(self, kind: type[R], group: str | None = None) -> list[R]:
         found = [r for r in self.records.values() if isinstance(r, kind) and group in (None, r.group)]
-        return sorted(found, key=lambda r: r.key)
+        return sorted(found, key=lambda r: (r.group, r.key))
 
     def keys(self, kind: type[StoredRecord], group: str | None = None) -> list[str]:
         raise NotImplementedError
@@ -136,21 +136,57 @@ async def test_an_unusable_answer_costs_one_skill_only() -> None:
     assert {h.skill_id for h in result.hypotheses} == {s.skill_id for s in SKILLS} - {"skill2"}
 
 
-async def test_trouble_with_one_skill_leaves_the_others_stored() -> None:
+@pytest.mark.parametrize("in_flight", [1, 2, 4])
+async def test_a_call_that_never_answers_costs_one_skill_or_candidate_only(in_flight: int) -> None:
+    first = (await make(honest(), DictStore())).candidates[0].candidate_id
+
+    def silent(request: ChatRequest) -> dict[str, Any] | ModelUnavailable:
+        return ModelUnavailable("timed out") if request.call.subject == first else verdict(request)
+
+    result = await make(ScriptedModel({"seeds.hypotheses": drafts, "seeds.judge": silent}), DictStore())
+    assert [p.evidence for p in result.problems] == [f"{first}: timed out"]
+    assert len(result.seeds) == 3
+
     def mostly(request: ChatRequest) -> dict[str, Any] | ModelUnavailable:
         return ModelUnavailable("gone") if request.call.subject == "skill0" else drafts(request)
 
-    store = DictStore()
-    with pytest.raises(ModelUnavailable):
-        await make(ScriptedModel({"seeds.hypotheses": mostly}), store, in_flight=2)
-    assert {h.skill_id for h in store.rows(Hypothesis)} == {s.skill_id for s in SKILLS} - {"skill0"}
+    model = ScriptedModel({"seeds.hypotheses": mostly, "seeds.judge": verdict})
+    result = await make(model, DictStore(), in_flight=in_flight)
+    assert [p.evidence for p in result.problems] == ["skill0: gone"]
+    assert {h.skill_id for h in result.hypotheses} == {s.skill_id for s in SKILLS} - {"skill0"}
+    assert len(result.seeds) == 3
 
 
-async def test_an_endpoint_that_is_gone_is_not_asked_for_every_skill() -> None:
+MANY = [s.model_copy(update={"skill_id": f"skill{n}"}) for n, s in enumerate(SKILLS * 10)]
+
+
+@pytest.mark.parametrize("in_flight", [1, 4, 16])
+@pytest.mark.parametrize("trouble", [ModelRefused("filtered"), ModelUnavailable("timed out")])
+async def test_a_resumed_run_forbears_what_the_first_one_did(
+    in_flight: int, trouble: ModelRefused | ModelUnavailable
+) -> None:
+    def hypotheses(request: ChatRequest) -> dict[str, Any] | ModelRefused | ModelUnavailable:
+        return trouble if int(request.call.subject.removeprefix("skill")) % 3 == 0 else drafts(request)
+
+    def verdicts(request: ChatRequest) -> dict[str, Any] | ModelRefused | ModelUnavailable:
+        return trouble if int(request.call.subject, 16) % 5 == 0 else verdict(request)
+
+    store, terms = DictStore(), SeedingTerms(max_seeds=20, in_flight=in_flight)
+    model = ScriptedModel({"seeds.hypotheses": hypotheses, "seeds.judge": verdicts})
+    first = await make_seeds(MANY, Asker(model), LengthEmbedder(), store, terms=terms)
+    asked = len(model.requests)
+    assert len(first.problems) > 20
+    assert await make_seeds(MANY, Asker(model), LengthEmbedder(), store, terms=terms) == first
+    assert len(model.requests) - asked == len(first.problems)
+
+
+@pytest.mark.parametrize("in_flight", [1, 2])
+async def test_an_endpoint_that_is_gone_is_not_asked_for_every_skill(in_flight: int) -> None:
     model = ScriptedModel({"seeds.hypotheses": lambda _: ModelUnavailable("gone")})
+    terms = SeedingTerms(in_flight=in_flight)
     with pytest.raises(ModelUnavailable):
-        await make(model, DictStore(), in_flight=2)
-    assert len(model.requests) == 2
+        await make_seeds(MANY, Asker(model), LengthEmbedder(), DictStore(), terms=terms)
+    assert len(model.requests) <= 4 + 2 * in_flight
 
 
 async def test_a_run_killed_between_two_records_is_completed() -> None:
@@ -176,8 +212,10 @@ async def test_a_refusal_of_one_request_harms_nothing_else() -> None:
 async def test_an_endpoint_that_refuses_everything_is_trouble() -> None:
     model = ScriptedModel({"seeds.hypotheses": lambda _: ModelRefused("wrong key")})
     with pytest.raises(ModelRefused):
-        await make(model, DictStore(), in_flight=2)
-    assert len(model.requests) <= 2 * 2
+        await make_seeds(MANY, Asker(model), LengthEmbedder(), DictStore(), terms=SeedingTerms(in_flight=2))
+    assert len(model.requests) <= 4 + 2 * 2
+    with pytest.raises(ModelRefused):
+        await make_seeds(MANY[:2], Asker(model), LengthEmbedder(), DictStore(), terms=SeedingTerms())
 
 
 async def test_a_spent_budget_stops_at_once_and_keeps_what_was_made() -> None:
@@ -232,3 +270,19 @@ async def test_progress_over_many_is_not_a_line_each() -> None:
         many, Asker(honest()), LengthEmbedder(), DictStore(), terms=SeedingTerms(max_seeds=1), progress=said.append
     )
     assert 50 <= sum("skills asked" in line for line in said) <= 150
+
+
+async def test_the_category_is_that_of_the_model_and_otherwise_of_whoever_knows_one() -> None:
+    def view(by: Literal["rule", "model"], skill: Skill, **place: Any) -> SkillClass:
+        return SkillClass(content_hash=skill.content_hash, actionable=True, decided_by=by, evidence="e", **place)
+
+    store = DictStore()
+    store.put(view("rule", SKILLS[0], family=Family.AI, category="by-rule"))
+    store.put(view("model", SKILLS[0], family=Family.DATA, category="by-model"))
+    store.put(view("rule", SKILLS[1], family=Family.AI, category="by-rule"))
+    store.put(view("model", SKILLS[1]))
+    store.put(view("rule", SKILLS[2]))
+    store.put(view("model", SKILLS[2], family=Family.DATA, category="by-model"))
+    store.put(view("rule", SKILLS[3], family=Family.DATA))
+    result = await make(honest(), store)
+    assert result.categories == {"skill0": "by-model", "skill1": "by-rule", "skill2": "by-model", "skill3": Family.DATA}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from facet_dagster.errors import ModelUnavailable
+from facet_dagster.errors import ModelRefused, ModelUnavailable
 from facet_dagster.prompts.ask import Asker
 from facet_dagster.records.base import digest_of
 from facet_dagster.records.call import ChatRequest, Role
@@ -112,13 +112,43 @@ async def test_an_unusable_answer_leaves_its_batch_open_and_no_other() -> None:
 
 async def test_what_was_answered_before_trouble_is_kept() -> None:
     store = MemoryStore()
-    answers: list[Answer] = [{"skills": [opinion(1), opinion(2)]}, ModelUnavailable("gone")]
+    answers: list[Answer] = [{"skills": [opinion(1)]}, *[ModelUnavailable("gone")] * 4]
     with pytest.raises(ModelUnavailable):
-        await run(ScriptedModel({"skills.classify": answers}), store)
-    assert len(store.rows(SkillClass)) == 2
+        await run(ScriptedModel({"skills.classify": answers}), store, batch=1)
+    assert len(store.rows(SkillClass)) == 1
     model = ScriptedModel({"skills.classify": all_yes})
     assert len(await run(model, store)) == 5
     assert len(model.requests) == 2
+
+
+@pytest.mark.parametrize("in_flight", [1, 4])
+@pytest.mark.parametrize("batch", [1, 2, 20])
+async def test_a_skill_that_is_refused_stays_open_and_no_other(in_flight: int, batch: int) -> None:
+    def filtered(request: ChatRequest) -> Answer:
+        bad = any(f"About {name}." in request.messages[0].content for name in ("bees", "eels"))
+        return ModelRefused("filtered") if bad else all_yes(request)
+
+    store = MemoryStore()
+    for _ in range(2):  # the second time only the refused ones are asked about
+        classes = await run(ScriptedModel({"skills.classify": filtered}), store, batch=batch, in_flight=in_flight)
+        still_open = [each.evidence for each in classes if each.actionable is None]
+        assert sorted(still_open) == ["bees-1: filtered", "eels-1: filtered"]
+        assert len(store.rows(SkillClass)) == 3
+
+
+async def test_a_batch_that_is_never_answered_stays_open_and_no_other() -> None:
+    answers: list[Answer] = [ModelUnavailable("timed out"), {"skills": [opinion(1), opinion(2)]}, {"skills": []}]
+    classes = await run(ScriptedModel({"skills.classify": answers}), MemoryStore())
+    assert [each.actionable for each in classes] == [None, None, True, True, None]
+    assert "timed out" in classes[0].evidence and "timed out" in classes[1].evidence
+
+
+@pytest.mark.parametrize("count", [1, 3, 60])
+async def test_an_endpoint_that_refuses_everything_is_trouble(count: int) -> None:
+    model = ScriptedModel({"skills.classify": lambda _: ModelRefused("wrong key")})
+    with pytest.raises(ModelRefused):
+        await run(model, MemoryStore(), [skill(f"s{n}") for n in range(count)], batch=20)
+    assert len(model.requests) <= 6
 
 
 async def test_the_batches_depend_on_the_skills_and_not_on_their_order() -> None:
