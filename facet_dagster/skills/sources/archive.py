@@ -9,6 +9,7 @@ import gzip
 import lzma
 import posixpath
 import stat
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -24,7 +25,18 @@ from facet_dagster.skills.sources.entry import MAX_BYTES, MAX_LICENCE, Entry
 from facet_dagster.skills.sources.listing import Node, read_listing, wanted
 
 ARCHIVES = (".tar.gz", ".tar.bz2", ".tar.xz", ".tgz", ".tbz2", ".txz", ".tar", ".zip")
-_DAMAGE = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError)
+# ValueError: names that are not the UTF-8 they are said to be; NotImplementedError: a zip of a later version.
+_DAMAGE = (
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    OSError,
+    ValueError,
+    NotImplementedError,
+)
 _LONGEST_TARGET = 4_096
 _LONGEST_READ = 1 << 24  # bytes; a header that claims more wants to fill the memory
 
@@ -55,6 +67,8 @@ class ArchiveSource:
         """In the order of their paths. Raises SettingsError for a damaged archive and for one beyond its bounds."""
         try:
             self._zip() if self.file.name.lower().endswith(".zip") else self._tar()
+        except SettingsError:  # beyond the bounds; it is a ValueError, too
+            raise
         except _DAMAGE as error:
             said = (str(error).splitlines() or [type(error).__name__])[0]
             raise SettingsError(f"{self.file} cannot be read as an archive: {said}") from error
