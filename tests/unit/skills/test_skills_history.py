@@ -1,5 +1,6 @@
 """Ingest over time: what is new is read, what is gone is marked; many ingests end as one that reads all at once."""
 
+import json
 import shutil
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -20,6 +21,7 @@ from facet_dagster.skills.history import read_history
 from facet_dagster.skills.ingest import ingest
 from facet_dagster.skills.reading import judge
 from facet_dagster.skills.sources.detect import open_source
+from facet_dagster.skills.sources.inbox import InboxSource
 from facet_dagster.skills.stats import stats_of
 from facet_dagster.skills.usable import open_skills, usable_skills
 from facet_dagster.testing.memory_store import MemoryStore
@@ -271,3 +273,25 @@ def test_a_worker_that_is_killed_is_one_line_of_trouble(monkeypatch: pytest.Monk
     with pytest.raises(InfrastructureError, match="FACET_INGEST_WORKERS=1") as caught:
         ingest([open_source(tmp_path / "mine")], MemoryStore(), workers=2)
     assert "\n" not in str(caught.value)
+
+
+def test_two_dumps_of_the_inbox_do_not_take_turns(tmp_path: Path, judged: list[bytes]) -> None:
+    for name, topics in (("a", TOPICS[:2]), ("b", TOPICS[2:4])):
+        # Both dumps have other texts at the same paths of the same repository; `b` has one more.
+        rows = [{"repo": "o/r", "path": f"{number}/SKILL.md", "text": text(each)} for number, each in enumerate(topics)]
+        rows += [{"repo": "o/r", "path": "own/SKILL.md", "text": text(TOPICS[4])}] if name == "b" else []
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
+    store = MemoryStore()
+    ingests, kept = [], []
+    for _ in range(4):
+        ingests.append(ingest([InboxSource(tmp_path)], store))
+        kept.append([skill.name for skill in sorted(usable_skills(store), key=lambda skill: skill.path)])
+    assert [each.fresh for each in ingests] == [5, 0, 0, 0]
+    assert kept == [[*TOPICS[:2], TOPICS[4]]] * 4
+    assert len(judged) == 3
+    refused = [entry for entry in store.rows(SkillReject) if entry.source == "b.jsonl"]
+    assert sorted(each.path for each in refused) == ["o/r/0", "o/r/1"]
+    assert {each.evidence for each in refused} == {"a.jsonl of the inbox has this folder of o/r already"}
+    (tmp_path / "a.jsonl").unlink()
+    assert ingest([InboxSource(tmp_path)], store).refused == 0
+    assert sorted(skill.name for skill in usable_skills(store)) == sorted(TOPICS[2:5])

@@ -366,3 +366,9 @@ def test_an_inbox_member_that_is_closed_is_refused_alone(tmp_path: Path, monkeyp
     assert found["tree", "a"].refusal is None
     refusal = found["closed", "."].refusal
     assert refusal is not None and "Permission denied" in refusal.evidence
+
+
+def test_a_dump_that_breaks_off_and_its_root_skill_have_two_addresses(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"path": "SKILL.md", "text": "x"}\nnot json')
+    found = [(entry.path, entry.refusal is None) for entry in InboxSource(tmp_path).entries()]
+    assert found == [(".", True), ("./", False)]
