@@ -20,6 +20,7 @@ from typing import IO, Any, cast
 
 from facet_dagster.errors import SettingsError
 from facet_dagster.records.skill import SkillFault
+from facet_dagster.skills.licence import is_collection
 from facet_dagster.skills.refusal import Refusal
 from facet_dagster.skills.sources.entry import MAX_BYTES, MAX_LICENCE, Entry
 from facet_dagster.skills.sources.listing import Node, read_listing, wanted
@@ -75,7 +76,8 @@ class ArchiveSource:
         for path in self._outside:
             evidence = f"the archive's member {path} leads out of the archive"
             yield Entry(source=self.name, path=path, refusal=Refusal(SkillFault.UNREADABLE, evidence))
-        yield from read_listing(self.name, self._nodes, self._read, own_root=False)
+        collection = is_collection(self.name)
+        yield from read_listing(self.name, self._nodes, self._read, own_root=False, collection=collection)
 
     def _read(self, path: str, limit: int) -> bytes | Refusal:
         data = self._kept.get(path, b"")

@@ -121,6 +121,25 @@ def test_the_root_licence_of_a_collection_proves_nothing(tmp_path: Path) -> None
     assert found == {"a": [], "b": ["I"]}
 
 
+def test_a_collection_is_known_by_its_remote_whatever_it_is_called(tmp_path: Path) -> None:
+    tree = as_checkout(tmp_path, {"LICENSE": b"MIT License", "a/SKILL.md": b"a"})
+    git(tree, "remote", "add", "origin", "git@git.invalid:AgentWorkers/skills")
+    (entry,) = CheckoutSource(tree, "mine").entries()
+    assert (entry.source, entry.licences) == ("mine", ())
+    # The same clone among others in a folder.
+    (entry,) = open_source(tmp_path, "clones").entries()
+    assert (entry.source, entry.licences) == ("clones", ())
+
+
+@pytest.mark.parametrize("make", [as_folder, as_tar, as_zip])
+@pytest.mark.parametrize(("name", "top"), [("OpenClaw/skills", "skills-main"), ("", "openclaw-skills-0a1b2c3d")])
+def test_nor_does_that_of_an_unpacked_collection(make: Make, name: str, top: str, tmp_path: Path) -> None:
+    files = {"LICENSE": b"MIT License", "a/SKILL.md": b"a", "b/SKILL.md": b"b", "b/COPYING": b"I"}
+    found = entries(make(tmp_path, {f"{top}/{path}": data for path, data in files.items()}), name)
+    texts = {path: [each.text for each in entry.licences] for path, entry in found.items()}
+    assert texts == {f"{top}/a": [], f"{top}/b": ["I"]}
+
+
 def test_a_checkout_is_its_commit_and_nothing_else(tmp_path: Path) -> None:
     tree = as_checkout(tmp_path, {"a/SKILL.md": b"committed", "a/x.py": b"x"})
     (tree / "a" / "SKILL.md").write_bytes(b"edited")
