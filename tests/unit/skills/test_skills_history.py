@@ -7,6 +7,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import TypeVar, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,6 +16,8 @@ import pytest
 
 from facet_dagster.errors import InfrastructureError, SettingsError
 from facet_dagster.ports import Store
+from facet_dagster.records.base import StoredRecord
+from facet_dagster.records.seed import ScenarioSeed
 from facet_dagster.records.skill import Skill, SkillClass, SkillEntry, SkillFault, SkillIngest, SkillReject
 from facet_dagster.skills import ingest as ingesting
 from facet_dagster.skills import workers
@@ -23,8 +27,12 @@ from facet_dagster.skills.reading import judge
 from facet_dagster.skills.sources.detect import open_source
 from facet_dagster.skills.sources.inbox import InboxSource
 from facet_dagster.skills.stats import stats_of
-from facet_dagster.skills.usable import open_skills, usable_skills
+from facet_dagster.skills.usable import open_skills, skills_by_id, usable_skills
+from facet_dagster.tasks import load_bench
 from facet_dagster.testing.memory_store import MemoryStore
+from facet_dagster.workshop import Workshop
+
+R = TypeVar("R", bound=StoredRecord)
 
 TOPICS = ("invoices", "backups", "certificates", "schedules", "invitations", "recipes")
 
@@ -295,3 +303,41 @@ def test_two_dumps_of_the_inbox_do_not_take_turns(tmp_path: Path, judged: list[b
     (tmp_path / "a.jsonl").unlink()
     assert ingest([InboxSource(tmp_path)], store).refused == 0
     assert sorted(skill.name for skill in usable_skills(store)) == sorted(TOPICS[2:5])
+
+
+class _Counting(MemoryStore):
+    """Counts the readings of whole tables."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.whole: list[str] = []
+
+    def rows(self, kind: type[R], group: str | None = None) -> list[R]:
+        self.whole.append(kind.table)
+        return super().rows(kind, group)
+
+
+def test_skills_by_id_are_the_revisions_that_count(root: Path) -> None:
+    store = _Counting()
+    read(store, root)
+    ids = [skill.skill_id for skill in usable_skills(store)]
+    store.whole.clear()
+    found = skills_by_id(store, [*ids[1:], ids[0], "unknown"])
+    assert list(found) == [*ids[1:], ids[0]]
+    assert store.whole == []
+    beside = root / TOPICS[0] / "notes.md"
+    beside.write_text("x")
+    read(store, root)
+    (changed,) = [skill.skill_id for skill in usable_skills(store) if skill.name == TOPICS[0]]
+    assert skills_by_id(store, ids)[changed].revision == 1
+    without_log = MemoryStore()
+    without_log.put_all(store.rows(Skill))
+    beside.unlink()
+    read(store, root)  # the first reading is back
+    assert skills_by_id(store, ids)[changed].revision == 0
+    assert skills_by_id(without_log, ids)[changed].revision == 1
+    store.whole.clear()
+    seed = ScenarioSeed(seed_id="s", title="t", skill_ids=(changed, ids[0]), hypothesis_ids=(), rationale="")
+    bench = load_bench(seed, cast(Workshop, SimpleNamespace(store=store)))
+    assert [(skill.skill_id, skill.revision) for skill in bench.skills] == [(changed, 0), (ids[0], 0)]
+    assert "skills" not in store.whole
