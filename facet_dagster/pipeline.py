@@ -23,7 +23,7 @@ from facet_dagster.skills.ingest import ingest
 from facet_dagster.skills.sources.detect import open_source
 from facet_dagster.skills.sources.entry import Source
 from facet_dagster.skills.sources.inbox import InboxSource
-from facet_dagster.skills.usable import open_skills
+from facet_dagster.skills.usable import open_skills, skills_by_id
 from facet_dagster.workshop import Workshop
 
 
@@ -87,7 +87,7 @@ async def construct_seeds(
 
     Even a bug that one seed brings to light is raised only when the others have ended.
     """
-    skills = {skill.skill_id: skill for skill in workshop.store.rows(Skill)}
+    skills = skills_by_id(workshop.store, [skill_id for seed in seeds for skill_id in seed.skill_ids])
     slots = asyncio.Semaphore(workshop.construction.seeds_in_flight)
 
     async def walk(seed: ScenarioSeed) -> SeedOutcome:

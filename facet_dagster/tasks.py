@@ -13,8 +13,8 @@ from facet_dagster.records.bundle import ComponentVersion, Task
 from facet_dagster.records.call import LedgerRow
 from facet_dagster.records.outcome import Component, Rejected
 from facet_dagster.records.seed import ScenarioSeed
-from facet_dagster.records.skill import Skill
 from facet_dagster.records.validation import ValidationReport
+from facet_dagster.skills.usable import skills_by_id
 from facet_dagster.workshop import Workshop
 
 
@@ -71,8 +71,8 @@ def _provenance(bench: Bench, rounds: Mapping[str, int], versions: Sequence[Comp
 
 def load_bench(seed: ScenarioSeed, workshop: Workshop) -> Bench:
     """The current usable version of each component of a seed, as the store has it."""
-    skills = [s for s in workshop.store.rows(Skill) if s.skill_id in seed.skill_ids]
-    return Bench(seed, skills, workshop, current_bodies(seed.seed_id, workshop.store))
+    skills = skills_by_id(workshop.store, seed.skill_ids)
+    return Bench(seed, list(skills.values()), workshop, current_bodies(seed.seed_id, workshop.store))
 
 
 def current_bodies(seed_id: str, store: Store) -> dict[Component, Record]:

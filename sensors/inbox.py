@@ -4,10 +4,15 @@ import hashlib
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 
 from facet_dagster.settings import Settings
+
+MAX_TIMES = 3
+"""How often one state of the folder is asked for while its readings fail."""
+_TAG = "facet/inbox"  # of a run: the state of the folder that it was asked to read
 
 
 @dg.sensor(
@@ -19,7 +24,10 @@ from facet_dagster.settings import Settings
 def skill_inbox(
     context: dg.SensorEvaluationContext, settings: dg.ResourceParam[Settings]
 ) -> dg.SensorResult | dg.SkipReason:
-    """Asks once per state of the folder; one that changed since the last look may still be in the middle of a copy."""
+    """Asks once per state of the folder; one that changed since the last look may still be in the middle of a copy.
+
+    A reading that failed is asked for again, a few times.
+    """
     if settings.inbox is None:
         return dg.SkipReason("no inbox is set: FACET_INBOX")
     if not settings.inbox.is_dir():
@@ -27,12 +35,27 @@ def skill_inbox(
     before = json.loads(context.cursor) if context.cursor else {}
     state = _state(settings.inbox)
     if state == before.get("asked"):
-        return dg.SkipReason("nothing has changed since the last reading")
+        return _again(context, before)
     if state != before.get("seen"):
         context.update_cursor(json.dumps({**before, "seen": state}))
         return dg.SkipReason("the inbox has changed; it is read when it has come to rest")
-    cursor = json.dumps({"seen": state, "asked": state})
-    return dg.SensorResult(run_requests=[dg.RunRequest(run_key=state)], cursor=cursor)
+    return _ask({"seen": state, "asked": state, "times": 1})
+
+
+def _ask(cursor: dict[str, Any]) -> dg.SensorResult:
+    # No run key: Dagster starts no second run of one, ever, but a state may come back. The cursor guards.
+    request = dg.RunRequest(tags={_TAG: cursor["asked"]})
+    return dg.SensorResult(run_requests=[request], cursor=json.dumps(cursor))
+
+
+def _again(context: dg.SensorEvaluationContext, before: dict[str, Any]) -> dg.SensorResult | dg.SkipReason:
+    times = before.get("times", 1)
+    newest = context.instance.get_runs(dg.RunsFilter(tags={_TAG: before["asked"]}), limit=1)
+    if not newest or newest[0].status is not dg.DagsterRunStatus.FAILURE:
+        return dg.SkipReason("nothing has changed since the last reading")
+    if times >= MAX_TIMES:
+        return dg.SkipReason(f"reading the inbox failed {times} times: read it by hand, or change what lies there")
+    return _ask({**before, "times": times + 1})
 
 
 def _state(inbox: Path) -> str:
@@ -44,7 +67,7 @@ def _state(inbox: Path) -> str:
             path = Path(folder, name)
             try:
                 about = path.lstat()
-            except FileNotFoundError:  # gone between listing and looking
+            except OSError:  # gone between listing and looking, or closed
                 continue
             state.update(os.fsencode(f"{path}\0{about.st_size}\0{about.st_mtime_ns}\0"))
     return state.hexdigest()

@@ -53,16 +53,33 @@ def _walk(folder: Path, root: Path, *, inside_skill: bool) -> Iterator[Found]:
         yield _refused(folder, root, f"the folder cannot be listed: {trouble.strerror}")
         return
     candidates = [entry for entry in entries if entry.name.lower() == "skill.md"]
-    folders = [entry for entry in entries if entry.is_dir() and not _hidden_store(entry)]
+    folders, closed = _folders(entries)
     if candidates:
-        yield _choose(folder, root, candidates)
-    elif folder.parent == root and not folders and not inside_skill and _looks_like_skill(entries):
-        yield _refused(folder, root, "no SKILL.md")
+        try:
+            yield _choose(folder, root, candidates)
+        except OSError as trouble:
+            yield _refused(folder, root, f"SKILL.md cannot be looked at: {trouble.strerror}")
+    elif not inside_skill:
+        yield from (_refused(entry, root, f"it cannot be looked at: {why}") for entry, why in closed)
+        if folder.parent == root and not folders and not closed and _looks_like_skill(entries):
+            yield _refused(folder, root, "no SKILL.md")
     for child in folders:
         if child.is_symlink():
             yield from _linked_folder(child, root, inside_skill=inside_skill or bool(candidates))
         else:
             yield from _walk(child, root, inside_skill=inside_skill or bool(candidates))
+
+
+def _folders(entries: list[Path]) -> tuple[list[Path], list[tuple[Path, str]]]:
+    """The folders among them; and what leads where nobody may look (a link into a closed folder), with the reason."""
+    folders, closed = [], []
+    for entry in entries:
+        try:
+            if entry.is_dir() and not _hidden_store(entry):
+                folders.append(entry)
+        except OSError as trouble:
+            closed.append((entry, str(trouble.strerror)))
+    return folders, closed
 
 
 def _hidden_store(entry: Path) -> bool:
@@ -108,7 +125,13 @@ def _linked_folder(link: Path, root: Path, *, inside_skill: bool) -> Iterator[Fo
     if target is None or not target.is_relative_to(root):
         if not inside_skill:
             yield _refused(link, root, "the folder is a symbolic link that leads out of the tree")
-    elif any(entry.name.lower() == "skill.md" for entry in target.iterdir()):
+        return
+    try:
+        holds_skill = any(entry.name.lower() == "skill.md" for entry in target.iterdir())
+    except OSError as trouble:
+        yield _refused(link, root, f"the folder that the link leads to cannot be listed: {trouble.strerror}")
+        return
+    if holds_skill:
         evidence = f"the folder is a symbolic link to {address(target, root)}"
         yield _refused(link, root, evidence, SkillFault.DUPLICATE)
 

@@ -21,7 +21,10 @@ _COLLECTIONS = frozenset(
     }
 )
 """Repositories that collect other people's skills: aggregators, mirrors and archives of the public corpus."""
+_UNPACKED = frozenset(each.replace("/", "-") for each in _COLLECTIONS)
+_REVISION = re.compile(r"-(?:[0-9a-f]{7,40}|main|master|head)$")
 _FILE = re.compile(r"^(?:licen[cs]e|copying)(?:[.-].*)?$", re.IGNORECASE)
+_BSD = "redistribution and use in source and binary forms"
 _TEXTS = (
     ("Apache-2.0", re.compile(r"apache license.{0,40}version 2\.0|apache[- ]?2(?:\.0)?\b")),
     ("AGPL-3.0", re.compile(r"affero general public|agpl")),
@@ -35,11 +38,11 @@ _TEXTS = (
     ("CC0-1.0", re.compile(r"cc0")),
     ("Unlicense", re.compile(r"unlicense|released into the public domain")),
     ("MIT", re.compile(r"\bmit\b|permission is hereby granted, free of charge")),
-    ("BSD-3-Clause", re.compile(r"\bb?sd[- ]3|neither the name of")),
-    ("BSD-2-Clause", re.compile(r"\bbsd[- ]2|redistribution and use in source and binary forms")),
+    ("BSD-3-Clause", re.compile(rf"\bb?sd[- ]3|{_BSD}(?=.*neither the name of)|neither the name of")),
+    ("BSD-2-Clause", re.compile(rf"\bbsd[- ]2|{_BSD}")),
     ("ISC", re.compile(r"\bisc\b|permission to use, copy, modify, and/or distribute")),
-    ("proprietary", re.compile(r"proprietary|all rights reserved")),
 )
+_PROPRIETARY = re.compile(r"proprietary|all rights reserved")  # where nothing else fits: free licences say it as well
 _NOTHING = re.compile(r"^(?:unknown|none|n/?a|unspecified|see .*|complete terms in .*|https?://\S+)$")
 
 
@@ -51,6 +54,11 @@ def is_licence_file(name: str) -> bool:
 def is_collection(source: str) -> bool:
     """Whether a repository (`owner/name`) collects what others wrote, so that its own licence proves nothing."""
     return source.lower() in _COLLECTIONS
+
+
+def is_unpacked_collection(folder: str) -> bool:
+    """Whether a folder is called as archives of such a repository are: `owner-name`, with a commit or main branch."""
+    return _REVISION.sub("", folder.lower()) in _UNPACKED
 
 
 def licence_of(files: Sequence[LicenceText], stated: str) -> tuple[str, bool]:
@@ -67,5 +75,9 @@ def licence_of(files: Sequence[LicenceText], stated: str) -> tuple[str, bool]:
 
 
 def _identify(text: str) -> str | None:
+    """What is named first: a licence's text begins with its own name and may speak of others later."""
     flat = " ".join(text.lower().split())
-    return next((name for name, rule in _TEXTS if rule.search(flat)), None)
+    found = [(match.start(), name) for name, rule in _TEXTS if (match := rule.search(flat))]
+    if not found:
+        return "proprietary" if _PROPRIETARY.search(flat) else None
+    return min(found, key=lambda each: each[0])[1]

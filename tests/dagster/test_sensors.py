@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import dagster as dg
 import pytest
@@ -68,8 +69,52 @@ def test_the_inbox_is_read_once_it_has_come_to_rest(tmp_path: Path, instance: dg
     (tmp_path / "corpus.jsonl").write_text("{}\n{}")
     changed, cursor = look(settings, cursor, instance)
     assert "come to rest" in changed.skip_message
-    again, _ = look(settings, cursor, instance)
-    assert again.run_requests[0].run_key != second.run_requests[0].run_key
+    again, cursor = look(settings, cursor, instance)
+    assert len(again.run_requests) == 1
+    (tmp_path / "corpus.jsonl").unlink()
+    emptied, cursor = look(settings, cursor, instance)
+    assert "come to rest" in emptied.skip_message
+
+
+def asked(settings: Settings, cursor: str | None, instance: dg.DagsterInstance) -> tuple[dict[str, str], str | None]:
+    """The tags of the one run that is asked for, after the look at which the folder is found at rest."""
+    _, cursor = look(settings, cursor, instance)
+    result, cursor = look(settings, cursor, instance)
+    (request,) = result.run_requests
+    assert request.run_key is None  # Dagster would start no second run of one key, ever
+    return dict(request.tags), cursor
+
+
+def test_a_state_that_comes_back_is_read_again(tmp_path: Path, instance: dg.DagsterInstance) -> None:
+    settings = Settings(inbox=tmp_path / "inbox")
+    (tmp_path / "inbox").mkdir()
+    (tmp_path / "inbox" / "corpus.jsonl").write_text("{}")
+    first, cursor = asked(settings, None, instance)
+    (tmp_path / "inbox" / "corpus.jsonl").rename(tmp_path / "corpus.jsonl")
+    _, cursor = asked(settings, cursor, instance)
+    (tmp_path / "corpus.jsonl").rename(tmp_path / "inbox" / "corpus.jsonl")
+    again, _ = asked(settings, cursor, instance)
+    assert first == again
+
+
+def test_a_reading_that_failed_is_asked_for_again_a_few_times(tmp_path: Path, instance: dg.DagsterInstance) -> None:
+    settings = Settings(inbox=tmp_path)
+    (tmp_path / "corpus.jsonl").write_text("{}")
+    tags, cursor = asked(settings, None, instance)
+
+    def fail() -> None:
+        run = dg.DagsterRun(job_name="read_skills", run_id=str(uuid4()), tags=tags)
+        instance.add_run(run.with_status(dg.DagsterRunStatus.FAILURE))
+
+    for _ in range(2):
+        fail()
+        again, cursor = look(settings, cursor, instance)
+        assert len(again.run_requests) == 1
+    fail()
+    last, cursor = look(settings, cursor, instance)
+    assert "failed 3 times" in last.skip_message
+    (tmp_path / "corpus.jsonl").write_text("{}\n{}")
+    asked(settings, cursor, instance)
 
 
 def test_without_an_inbox_there_is_nothing_to_watch(tmp_path: Path, instance: dg.DagsterInstance) -> None:

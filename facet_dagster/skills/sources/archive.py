@@ -9,6 +9,7 @@ import gzip
 import lzma
 import posixpath
 import stat
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -19,12 +20,24 @@ from typing import IO, Any, cast
 
 from facet_dagster.errors import SettingsError
 from facet_dagster.records.skill import SkillFault
+from facet_dagster.skills.licence import is_collection
 from facet_dagster.skills.refusal import Refusal
 from facet_dagster.skills.sources.entry import MAX_BYTES, MAX_LICENCE, Entry
 from facet_dagster.skills.sources.listing import Node, read_listing, wanted
 
 ARCHIVES = (".tar.gz", ".tar.bz2", ".tar.xz", ".tgz", ".tbz2", ".txz", ".tar", ".zip")
-_DAMAGE = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError)
+# ValueError: names that are not the UTF-8 they are said to be; NotImplementedError: a zip of a later version.
+_DAMAGE = (
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    OSError,
+    ValueError,
+    NotImplementedError,
+)
 _LONGEST_TARGET = 4_096
 _LONGEST_READ = 1 << 24  # bytes; a header that claims more wants to fill the memory
 
@@ -55,13 +68,16 @@ class ArchiveSource:
         """In the order of their paths. Raises SettingsError for a damaged archive and for one beyond its bounds."""
         try:
             self._zip() if self.file.name.lower().endswith(".zip") else self._tar()
+        except SettingsError:  # beyond the bounds; it is a ValueError, too
+            raise
         except _DAMAGE as error:
             said = (str(error).splitlines() or [type(error).__name__])[0]
             raise SettingsError(f"{self.file} cannot be read as an archive: {said}") from error
         for path in self._outside:
             evidence = f"the archive's member {path} leads out of the archive"
             yield Entry(source=self.name, path=path, refusal=Refusal(SkillFault.UNREADABLE, evidence))
-        yield from read_listing(self.name, self._nodes, self._read, own_root=False)
+        collection = is_collection(self.name)
+        yield from read_listing(self.name, self._nodes, self._read, own_root=False, collection=collection)
 
     def _read(self, path: str, limit: int) -> bytes | Refusal:
         data = self._kept.get(path, b"")

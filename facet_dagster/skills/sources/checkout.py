@@ -37,13 +37,26 @@ def is_checkout(path: Path) -> bool:
     return (path / ".git").exists() or all((path / each).exists() for each in ("HEAD", "objects", "refs"))
 
 
+def remote_of(root: Path) -> str:
+    """`owner/repository` where the remote of a repository tells it."""
+    command = ["git", "--no-pager", "-C", str(root), "config", "--get", "remote.origin.url"]
+    try:
+        found = subprocess.run(command, capture_output=True, check=False, env={**os.environ, **_ENVIRONMENT})
+    except FileNotFoundError:  # no git
+        return ""
+    match = _REMOTE.search(found.stdout.decode(errors="replace").strip())
+    return match.group(1) if match else ""
+
+
 class CheckoutSource:
     """The skills of the commit that is checked out. The name is `owner/repository` where a remote tells it."""
 
     def __init__(self, root: Path, name: str = "") -> None:
         self.root = root
         self.version = self._git("rev-parse", "--verify", "HEAD^{commit}").decode().strip()
-        self.name = name or self._remote() or root.resolve().name
+        remote = remote_of(root)
+        self.name = name or remote or root.resolve().name
+        self._collection = is_collection(self.name) or is_collection(remote)
 
     def entries(self) -> Iterator[Entry]:
         """In the order of their paths. Raises SettingsError where git cannot read the commit."""
@@ -69,13 +82,7 @@ class CheckoutSource:
                 data = store.read(objects[path], limit)
                 return Refusal(SkillFault.UNREADABLE, "the repository lacks the file") if data is None else data
 
-            yield from read_listing(self.name, nodes, read, own_root=not is_collection(self.name))
-
-    def _remote(self) -> str:
-        command = self._command("config", "--get", "remote.origin.url")
-        found = subprocess.run(command, capture_output=True, check=False, env={**os.environ, **_ENVIRONMENT})
-        match = _REMOTE.search(found.stdout.decode(errors="replace").strip())
-        return match.group(1) if match else ""
+            yield from read_listing(self.name, nodes, read, own_root=not self._collection)
 
     def _command(self, *arguments: str) -> list[str]:
         return ["git", "--no-pager", "-C", str(self.root), *arguments]

@@ -32,7 +32,14 @@ def _named(text: str) -> Source:
 
 
 def open_source(path: Path, name: str = "") -> Source:
-    """One source; nothing is read yet. Raises SettingsError for what is missing or of no known kind."""
+    """One source; nothing is read yet. Raises SettingsError for what is missing, closed or of no known kind."""
+    try:
+        return _open(path, name)
+    except OSError as trouble:  # a closed folder, or a link into one
+        raise SettingsError(f"{path} cannot be looked at: {trouble.strerror}") from trouble
+
+
+def _open(path: Path, name: str) -> Source:
     if not path.exists():
         raise SettingsError(f"there are no skills at {path}: it does not exist")
     if path.is_dir():

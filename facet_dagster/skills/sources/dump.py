@@ -54,7 +54,7 @@ class DumpSource:
             columns = [name for name in _COLUMNS if name in names]
             for batch in file.iter_batches(batch_size=_BATCH, columns=columns):
                 yield from batch.to_pylist()
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             said = (str(error).splitlines() or ["not Parquet"])[0]
             raise SettingsError(f"{self.file} cannot be read as a dump of skills: {said}") from error
 
@@ -80,17 +80,17 @@ class DumpSource:
 
 
 def _entry(row: Mapping[str, Any], name: str) -> Entry:
-    source, path = str(row.get("repo") or name), str(row["path"])
+    source, path = _safe(row.get("repo") or name), _safe(row["path"])
     folder = posixpath.dirname(path) or "."
     data = _bytes(row)
     if row.get("symlink_target"):
         # Where it leads is another row, if it is in the dump at all: a second way to the same skill.
-        refusal = Refusal(SkillFault.DUPLICATE, f"SKILL.md is a symbolic link to {row['symlink_target']}")
+        refusal = Refusal(SkillFault.DUPLICATE, f"SKILL.md is a symbolic link to {_safe(row['symlink_target'])}")
         return Entry(source=source, path=folder, refusal=refusal)
     if isinstance(data, Refusal):
         return Entry(source=source, path=folder, refusal=data)
     given = row.get("sibling_files")
-    siblings = sorted(str(each) for each in given) if isinstance(given, list) else []
+    siblings = sorted(_safe(each) for each in given) if isinstance(given, list) else []
     return Entry(
         source=source,
         path=folder,
@@ -100,6 +100,11 @@ def _entry(row: Mapping[str, Any], name: str) -> Entry:
         siblings_cut=len(siblings) > MAX_SIBLINGS,
         licences=_licences(row, source, siblings),
     )
+
+
+def _safe(value: object) -> str:
+    """Text that can be stored: JSON may hold lone surrogates, which no encoding takes."""
+    return str(value).encode("utf-8", errors="backslashreplace").decode()
 
 
 def _bytes(row: Mapping[str, Any]) -> bytes | Refusal:
@@ -117,7 +122,7 @@ def _bytes(row: Mapping[str, Any]) -> bytes | Refusal:
 def _licences(row: Mapping[str, Any], source: str, siblings: list[str]) -> tuple[LicenceText, ...]:
     """A dump says which licence it found; for a collection that is the collection's, which proves nothing."""
     own = next((each for each in siblings if "/" not in each and is_licence_file(each)), None)
-    said = "" if is_collection(source) else str(row.get("licence") or "")
+    said = "" if is_collection(source) else _safe(row.get("licence") or "")
     if own is None and not said:
         return ()
     return (LicenceText(own or "the repository's licence", said, own=own is not None),)

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from facet_dagster.records.skill import SkillFault
 from facet_dagster.skills.find import Found, find_skills, list_siblings
-from facet_dagster.skills.licence import is_licence_file
+from facet_dagster.skills.licence import is_collection, is_licence_file, is_unpacked_collection
 from facet_dagster.skills.refusal import Refusal
+from facet_dagster.skills.sources.checkout import remote_of
 from facet_dagster.skills.sources.entry import MAX_BYTES, MAX_LICENCE, Entry, LicenceText
 
 
@@ -20,6 +21,7 @@ class FolderSource:
         self.root = root
         self.name = name or root.resolve().name or "skills"
         self._licences_in = cache(_licences_in)
+        self._is_collection = cache(_is_collection)
 
     def entries(self) -> Iterator[Entry]:
         """In the order of their paths."""
@@ -58,10 +60,21 @@ class FolderSource:
         root = self.root.resolve()
         here = folder
         while True:
-            yield from (LicenceText(name, text, own=here == folder) for name, text in self._licences_in(here))
+            if here == folder or not self._collects(here):
+                yield from (LicenceText(name, text, own=here == folder) for name, text in self._licences_in(here))
             if here in (root, here.parent) or here.parent == root or (here / ".git").exists():
                 return
             here = here.parent
+
+    def _collects(self, here: Path) -> bool:
+        top = here.parent == self.root.resolve()
+        return (top or (here / ".git").exists()) and self._is_collection(here, self.name if top else "")
+
+
+def _is_collection(folder: Path, name: str) -> bool:
+    """Whether a folder below the root is the repository of somebody who collects what others wrote."""
+    remote = remote_of(folder) if (folder / ".git").exists() else ""
+    return is_collection(name) or is_collection(remote) or is_unpacked_collection(folder.name)
 
 
 def _licences_in(folder: Path) -> tuple[tuple[str, str], ...]:

@@ -12,7 +12,7 @@ from typing import Literal
 
 from facet_dagster.records.skill import SkillFault
 from facet_dagster.skills.find import HIDDEN_STORES
-from facet_dagster.skills.licence import is_licence_file
+from facet_dagster.skills.licence import is_licence_file, is_unpacked_collection
 from facet_dagster.skills.refusal import Refusal
 from facet_dagster.skills.sources.entry import MAX_BYTES, MAX_LICENCE, MAX_SIBLINGS, Entry, LicenceText
 
@@ -35,16 +35,22 @@ def wanted(path: str) -> bool:
     return name.lower() == "skill.md" or is_licence_file(name)
 
 
-def read_listing(source: str, nodes: Mapping[str, Node], read: Read, *, own_root: bool) -> Iterator[Entry]:
-    """The skill folders of a listing by path. `own_root`: the root is the repository that the skills belong to."""
-    listing = _Listing(source, nodes, read, own_root)
+def read_listing(
+    source: str, nodes: Mapping[str, Node], read: Read, *, own_root: bool, collection: bool = False
+) -> Iterator[Entry]:
+    """The skill folders of a listing by path. `own_root`: the root is the repository that the skills belong to.
+
+    `collection`: what lies below the root is the repository of somebody who collects what others wrote.
+    """
+    listing = _Listing(source, nodes, read, own_root, collection)
     for folder in sorted(listing.skills):
         yield listing.entry(folder)
 
 
 class _Listing:
-    def __init__(self, source: str, nodes: Mapping[str, Node], read: Read, own_root: bool) -> None:
+    def __init__(self, source: str, nodes: Mapping[str, Node], read: Read, own_root: bool, collection: bool) -> None:
         self._source, self._nodes, self._read, self._own_root = source, nodes, read, own_root
+        self._collection = collection
         self._paths = sorted(nodes)
         self.skills: dict[str, list[str]] = defaultdict(list)  # folder -> its SKILL.md files
         self._licence_files: dict[str, list[str]] = defaultdict(list)
@@ -123,11 +129,16 @@ class _Listing:
     def _licences(self, folder: str) -> Iterator[LicenceText]:
         here = folder
         while here or self._own_root or here == folder:
-            for file in self._licence_files.get(here, ()):
+            proves = here == folder or not self._collects(here)
+            for file in self._licence_files.get(here, ()) if proves else ():
                 yield LicenceText(posixpath.basename(file), self._text(file), own=here == folder)
             if not here:
                 return
             here = posixpath.dirname(here)
+
+    def _collects(self, folder: str) -> bool:
+        """Whether a folder is the root of a collection, whose licence proves nothing about the skills in it."""
+        return bool(folder) and "/" not in folder and (self._collection or is_unpacked_collection(folder))
 
     def _text(self, file: str) -> str:
         if file not in self._texts:

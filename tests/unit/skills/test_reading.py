@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from facet_dagster.records.skill import SkillFault
 from facet_dagster.skills.hits import find_hits, replace_hits
-from facet_dagster.skills.licence import is_collection, licence_of
+from facet_dagster.skills.licence import is_collection, is_unpacked_collection, licence_of
 from facet_dagster.skills.reading import Judged, Text, judge, rules_version, skill_of
 from facet_dagster.skills.refusal import Refusal
 from facet_dagster.skills.sources.entry import MAX_BYTES, Entry, LicenceText
@@ -113,6 +113,14 @@ def test_a_cut_list_of_siblings_is_said() -> None:
     assert (skill.licence, own) == ("unknown", False)
 
 
+GPL_2 = (
+    "GNU GENERAL PUBLIC LICENSE\nVersion 2, June 1991\n(Some other Free Software Foundation software is covered by the "
+    "GNU Lesser General Public License instead.)"
+)
+MPL_2 = 'Mozilla Public License Version 2.0\n"Secondary License" means the GNU General Public License, Version 2.0'
+BSD = "Redistribution and use in source and binary forms, with or without modification."
+
+
 @pytest.mark.parametrize(
     ("files", "stated", "expected"),
     [
@@ -125,6 +133,16 @@ def test_a_cut_list_of_siblings_is_said() -> None:
         ((("COPYING", "Ask me", True), ("LICENSE", "MIT License", False)), "", ("see COPYING", True)),
         ((("LICENSE", "", True),), "MIT", ("MIT", True)),
         ((("LICENSE", "", True),), "", ("see LICENSE", True)),
+        ((("L", GPL_2, True),), "", ("GPL-2.0", True)),
+        ((("L", MPL_2, True),), "", ("MPL-2.0", True)),
+        (
+            (("L", "GNU Lesser General Public License, of GNU General Public License version 3", True),),
+            "",
+            ("LGPL", True),
+        ),
+        ((("L", f"Copyright A. All rights reserved. {BSD}", True),), "", ("BSD-2-Clause", True)),
+        ((("L", f"Copyright A. All rights reserved. {BSD} Neither the name of", True),), "", ("BSD-3-Clause", True)),
+        ((("L", "Copyright A. All rights reserved. Ask me.", True),), "", ("proprietary", True)),
         ((("L", "Attribution-NonCommercial 4.0 International", True),), "", ("CC-BY-NC", True)),
     ],
 )
@@ -137,6 +155,20 @@ def test_the_nearest_licence_file_comes_before_the_front_matter(
 def test_collections_are_known_whatever_their_case() -> None:
     assert is_collection("AgentWorkers/skills") and is_collection("agentworkers/Skills")
     assert not is_collection("somebody/skills")
+
+
+@pytest.mark.parametrize(
+    ("folder", "is_one"),
+    [
+        ("AgentWorkers-skills-0a1b2c3", True),  # an archive of a commit, as GitHub names its folder
+        ("openclaw-skills-main", True),
+        ("openclaw-skills", True),
+        ("openclaw-skills-for-cats", False),
+        ("skills-main", False),
+    ],
+)
+def test_an_unpacked_collection_is_known_by_its_folder(folder: str, is_one: bool) -> None:
+    assert is_unpacked_collection(folder) is is_one
 
 
 def test_the_rules_have_one_version_per_state() -> None:

@@ -1,11 +1,14 @@
 """Ingest over time: what is new is read, what is gone is marked; many ingests end as one that reads all at once."""
 
+import json
 import shutil
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import TypeVar, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,6 +16,8 @@ import pytest
 
 from facet_dagster.errors import InfrastructureError, SettingsError
 from facet_dagster.ports import Store
+from facet_dagster.records.base import StoredRecord
+from facet_dagster.records.seed import ScenarioSeed
 from facet_dagster.records.skill import Skill, SkillClass, SkillEntry, SkillFault, SkillIngest, SkillReject
 from facet_dagster.skills import ingest as ingesting
 from facet_dagster.skills import workers
@@ -20,9 +25,14 @@ from facet_dagster.skills.history import read_history
 from facet_dagster.skills.ingest import ingest
 from facet_dagster.skills.reading import judge
 from facet_dagster.skills.sources.detect import open_source
+from facet_dagster.skills.sources.inbox import InboxSource
 from facet_dagster.skills.stats import stats_of
-from facet_dagster.skills.usable import open_skills, usable_skills
+from facet_dagster.skills.usable import open_skills, skills_by_id, usable_skills
+from facet_dagster.tasks import load_bench
 from facet_dagster.testing.memory_store import MemoryStore
+from facet_dagster.workshop import Workshop
+
+R = TypeVar("R", bound=StoredRecord)
 
 TOPICS = ("invoices", "backups", "certificates", "schedules", "invitations", "recipes")
 
@@ -271,3 +281,63 @@ def test_a_worker_that_is_killed_is_one_line_of_trouble(monkeypatch: pytest.Monk
     with pytest.raises(InfrastructureError, match="FACET_INGEST_WORKERS=1") as caught:
         ingest([open_source(tmp_path / "mine")], MemoryStore(), workers=2)
     assert "\n" not in str(caught.value)
+
+
+def test_two_dumps_of_the_inbox_do_not_take_turns(tmp_path: Path, judged: list[bytes]) -> None:
+    for name, topics in (("a", TOPICS[:2]), ("b", TOPICS[2:4])):
+        # Both dumps have other texts at the same paths of the same repository; `b` has one more.
+        rows = [{"repo": "o/r", "path": f"{number}/SKILL.md", "text": text(each)} for number, each in enumerate(topics)]
+        rows += [{"repo": "o/r", "path": "own/SKILL.md", "text": text(TOPICS[4])}] if name == "b" else []
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
+    store = MemoryStore()
+    ingests, kept = [], []
+    for _ in range(4):
+        ingests.append(ingest([InboxSource(tmp_path)], store))
+        kept.append([skill.name for skill in sorted(usable_skills(store), key=lambda skill: skill.path)])
+    assert [each.fresh for each in ingests] == [5, 0, 0, 0]
+    assert kept == [[*TOPICS[:2], TOPICS[4]]] * 4
+    assert len(judged) == 3
+    refused = [entry for entry in store.rows(SkillReject) if entry.source == "b.jsonl"]
+    assert sorted(each.path for each in refused) == ["o/r/0", "o/r/1"]
+    assert {each.evidence for each in refused} == {"a.jsonl of the inbox has this folder of o/r already"}
+    (tmp_path / "a.jsonl").unlink()
+    assert ingest([InboxSource(tmp_path)], store).refused == 0
+    assert sorted(skill.name for skill in usable_skills(store)) == sorted(TOPICS[2:5])
+
+
+class _Counting(MemoryStore):
+    """Counts the readings of whole tables."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.whole: list[str] = []
+
+    def rows(self, kind: type[R], group: str | None = None) -> list[R]:
+        self.whole.append(kind.table)
+        return super().rows(kind, group)
+
+
+def test_skills_by_id_are_the_revisions_that_count(root: Path) -> None:
+    store = _Counting()
+    read(store, root)
+    ids = [skill.skill_id for skill in usable_skills(store)]
+    store.whole.clear()
+    found = skills_by_id(store, [*ids[1:], ids[0], "unknown"])
+    assert list(found) == [*ids[1:], ids[0]]
+    assert store.whole == []
+    beside = root / TOPICS[0] / "notes.md"
+    beside.write_text("x")
+    read(store, root)
+    (changed,) = [skill.skill_id for skill in usable_skills(store) if skill.name == TOPICS[0]]
+    assert skills_by_id(store, ids)[changed].revision == 1
+    without_log = MemoryStore()
+    without_log.put_all(store.rows(Skill))
+    beside.unlink()
+    read(store, root)  # the first reading is back
+    assert skills_by_id(store, ids)[changed].revision == 0
+    assert skills_by_id(without_log, ids)[changed].revision == 1
+    store.whole.clear()
+    seed = ScenarioSeed(seed_id="s", title="t", skill_ids=(changed, ids[0]), hypothesis_ids=(), rationale="")
+    bench = load_bench(seed, cast(Workshop, SimpleNamespace(store=store)))
+    assert [(skill.skill_id, skill.revision) for skill in bench.skills] == [(changed, 0), (ids[0], 0)]
+    assert "skills" not in store.whole

@@ -18,11 +18,13 @@ from hypothesis import strategies as st
 
 from facet_dagster.errors import SettingsError
 from facet_dagster.records.skill import SkillFault
+from facet_dagster.skills.ingest import ingest
 from facet_dagster.skills.sources.archive import ArchiveSource, Bounds
 from facet_dagster.skills.sources.checkout import CheckoutSource
 from facet_dagster.skills.sources.detect import open_source, open_sources
 from facet_dagster.skills.sources.entry import MAX_BYTES, Entry
 from facet_dagster.skills.sources.inbox import InboxSource
+from facet_dagster.testing.memory_store import MemoryStore
 
 FILES = {
     "group/sums/SKILL.md": b"sums",
@@ -119,6 +121,25 @@ def test_the_root_licence_of_a_collection_proves_nothing(tmp_path: Path) -> None
     assert found == {"a": [], "b": ["I"]}
 
 
+def test_a_collection_is_known_by_its_remote_whatever_it_is_called(tmp_path: Path) -> None:
+    tree = as_checkout(tmp_path, {"LICENSE": b"MIT License", "a/SKILL.md": b"a"})
+    git(tree, "remote", "add", "origin", "git@git.invalid:AgentWorkers/skills")
+    (entry,) = CheckoutSource(tree, "mine").entries()
+    assert (entry.source, entry.licences) == ("mine", ())
+    # The same clone among others in a folder.
+    (entry,) = open_source(tmp_path, "clones").entries()
+    assert (entry.source, entry.licences) == ("clones", ())
+
+
+@pytest.mark.parametrize("make", [as_folder, as_tar, as_zip])
+@pytest.mark.parametrize(("name", "top"), [("OpenClaw/skills", "skills-main"), ("", "openclaw-skills-0a1b2c3d")])
+def test_nor_does_that_of_an_unpacked_collection(make: Make, name: str, top: str, tmp_path: Path) -> None:
+    files = {"LICENSE": b"MIT License", "a/SKILL.md": b"a", "b/SKILL.md": b"b", "b/COPYING": b"I"}
+    found = entries(make(tmp_path, {f"{top}/{path}": data for path, data in files.items()}), name)
+    texts = {path: [each.text for each in entry.licences] for path, entry in found.items()}
+    assert texts == {f"{top}/a": [], f"{top}/b": ["I"]}
+
+
 def test_a_checkout_is_its_commit_and_nothing_else(tmp_path: Path) -> None:
     tree = as_checkout(tmp_path, {"a/SKILL.md": b"committed", "a/x.py": b"x"})
     (tree / "a" / "SKILL.md").write_bytes(b"edited")
@@ -197,10 +218,10 @@ def test_a_bomb_is_refused_before_it_goes_off(tmp_path: Path) -> None:
     tar = as_tar(tmp_path, {"a/SKILL.md": b"a", "zeros": b"\0" * 200_000})
     for bounds, said in (
         (Bounds(unpacked=100_000), "unpacks to more than 100,000 bytes"),
-        (Bounds(members=1), "more than 1 members"),
+        (Bounds(members=1), "has more than 1 members"),
         (Bounds(kept=0), "more than 0 bytes of skills"),
     ):
-        with pytest.raises(SettingsError, match=said):
+        with pytest.raises(SettingsError, match=rf"^\S+tree\.tar\.gz [a-z ]*{said}"):
             list(ArchiveSource(tar, "t", bounds).entries())
 
 
@@ -222,6 +243,19 @@ def test_rubbish_is_one_line_of_trouble(name: str, data: bytes, tmp_path_factory
         assert list(open_source(path).entries()) == []
         raise SettingsError("an empty tar is no trouble")
     assert "\n" not in str(caught.value)
+
+
+def test_a_zip_whose_names_are_no_utf8_is_one_line_of_trouble(tmp_path: Path) -> None:
+    path = as_zip(tmp_path, {"é/SKILL.md": b"a"})
+    path.write_bytes(path.read_bytes().replace("é".encode(), b"\xff\xff"))
+    with pytest.raises(SettingsError, match="cannot be read as an archive"):
+        entries(path)
+
+
+def test_a_member_whose_own_name_differs_is_refused_alone(tmp_path: Path) -> None:
+    path = as_zip(tmp_path, {"é/SKILL.md": b"a", "b/SKILL.md": b"b"})
+    path.write_bytes(path.read_bytes().replace("é".encode(), b"\xff\xff", 1))  # in the member's header only
+    assert faults(entries(path)) == {"b": None, "é": SkillFault.UNREADABLE}
 
 
 ROWS = [
@@ -262,6 +296,24 @@ def test_a_dump_is_read_by_row(kind: str, tmp_path: Path) -> None:
     assert [(each.text, each.own) for each in found["AgentWorkers/skills", "o"].licences] == [("", True)]
     refused = {path: entry.refusal.fault for (_, path), entry in found.items() if entry.refusal}
     assert refused == {"l": SkillFault.DUPLICATE, "n": SkillFault.UNREADABLE, "broken": SkillFault.UNREADABLE}
+
+
+def test_lone_surrogates_of_a_row_are_escaped(tmp_path: Path) -> None:
+    odd = "\ud800"
+    row = {"repo": f"a/{odd}", "path": f"{odd}/SKILL.md", "text": "x", "licence": odd, "sibling_files": [f"{odd}.py"]}
+    linked = {"path": "l/SKILL.md", "text": "", "symlink_target": odd}
+    (tmp_path / "a.jsonl").write_text(json.dumps(row) + "\n" + json.dumps(linked))
+    entry, link = open_source(tmp_path / "a.jsonl").entries()
+    assert (entry.source, entry.path, entry.siblings) == ("a/\\ud800", "\\ud800", ("\\ud800.py",))
+    assert link.refusal is not None
+    assert ingest([open_source(tmp_path / "a.jsonl")], MemoryStore()).found == 2
+
+
+def test_parquet_text_that_is_no_utf8_is_one_line_of_trouble(tmp_path: Path) -> None:
+    bad = pa.array([b"\xff/SKILL.md"], pa.binary()).view(pa.string())
+    pq.write_table(pa.table({"path": bad, "text": ["x"]}), tmp_path / "a.parquet")
+    with pytest.raises(SettingsError, match="cannot be read as a dump"):
+        entries(tmp_path / "a.parquet")
 
 
 @pytest.mark.parametrize("line", ["[]", "{}", '{"path": 1, "text": ""}', "not json", '{"path": "a"}'])
@@ -316,3 +368,26 @@ def test_the_inbox_reads_what_it_can(tmp_path: Path) -> None:
     assert refusal is not None and "cannot be read as an archive" in refusal.evidence
     with pytest.raises(SettingsError, match="not a folder"):
         InboxSource(tmp_path / "nowhere")
+
+
+def test_an_inbox_member_that_is_closed_is_refused_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    as_folder(tmp_path, {"a/SKILL.md": b"a"})
+    (tmp_path / "closed").mkdir()
+    exists = Path.exists
+
+    def refusing(path: Path, **options: bool) -> bool:
+        if path.name == "closed":
+            raise PermissionError(13, "Permission denied")
+        return exists(path, **options)
+
+    monkeypatch.setattr(Path, "exists", refusing)
+    found = {(entry.source, entry.path): entry for entry in InboxSource(tmp_path).entries()}
+    assert found["tree", "a"].refusal is None
+    refusal = found["closed", "."].refusal
+    assert refusal is not None and "Permission denied" in refusal.evidence
+
+
+def test_a_dump_that_breaks_off_and_its_root_skill_have_two_addresses(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"path": "SKILL.md", "text": "x"}\nnot json')
+    found = [(entry.path, entry.refusal is None) for entry in InboxSource(tmp_path).entries()]
+    assert found == [(".", True), ("./", False)]
