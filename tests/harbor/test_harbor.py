@@ -201,7 +201,7 @@ async def test_harbors_agent_attempts_the_task_and_its_job_is_imported(
     harbor: dict[str, str], stand_in: list[str], tasks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = sorted(names_of(tasks))[0]
-    say = {"analysis": "a", "plan": "p", "commands": [{"keystrokes": "ls\n", "duration": 0.5}]}
+    say = {"analysis": "a", "plan": "p", "commands": [{"keystrokes": "echo seen-$((6 * 7))\n", "duration": 0.5}]}
     replies = [answer(json.dumps({**say, "task_complete": done})) for done in (False, True, True)]
     monkeypatch.setenv("DOCKER_CONFIG", harbor["DOCKER_CONFIG"])
     terms = RolloutTerms(engine="harbor", harbor=f"{harbor['HARBOR']}/harbor", harbor_options=tuple(stand_in))
@@ -210,7 +210,8 @@ async def test_harbors_agent_attempts_the_task_and_its_job_is_imported(
     (trial,) = import_job(job, {})
     assert trial.stop is StopReason.COMPLETED and trial.reward == 0.0, trial.trouble
     assert [json.loads(turn.raw)["task_complete"] for turn in trial.turns] == [False, True, True]
-    assert "sales.csv" in trial.turns[0].prompt and "sales.csv" in trial.turns[0].observation
+    told = (tasks / name / "instruction.md").read_text(encoding="utf-8").split("\n")[0]
+    assert told in trial.turns[0].prompt and "seen-42" in trial.turns[0].observation
     assert trial.grade is not None and len(trial.grade.tests) >= 1
 
 
