@@ -8,7 +8,7 @@ import dagster as dg
 
 from assets.markdown import table
 from assets.partitions import scenario_seed
-from assets.showing import columns, picture, rate_check
+from assets.showing import columns, picture, rate_check, teller
 from facet_dagster.records.base import digest_of
 from facet_dagster.records.seed import Hypothesis, ScenarioSeed
 from facet_dagster.records.skill import Skill
@@ -64,11 +64,7 @@ def seeding(
     onlooker: dg.ResourceParam[Onlooker],
 ) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
     """Ask for what the store does not hold yet; one call makes both, so that no skill is read twice."""
-
-    def say(line: str) -> None:
-        context.log.info(line)
-        onlooker.note(line)
-
+    say = teller(context, onlooker)
     bench = workshop.workshop
     skills = usable_skills(bench.store)
     try:

@@ -1,11 +1,23 @@
-"""What several pages show alike: pictures within the page, columns of a table, checks of a rate that only warn."""
+"""What several assets show alike: lines of progress, pictures, columns of a table, checks of a rate that only warn."""
 
 from base64 import b64encode
+from collections.abc import Callable
 from typing import Any
 
 import dagster as dg
 
 from facet_dagster.records.base import StoredRecord
+from resources.watching import Onlooker
+
+
+def teller(context: dg.AssetExecutionContext, onlooker: Onlooker) -> Callable[[str], None]:
+    """Says a line of progress to the run's log and to whoever looks on."""
+
+    def say(line: str) -> None:
+        context.log.info(line)
+        onlooker.note(line)
+
+    return say
 
 
 def picture(title: str, png: bytes) -> dg.MarkdownMetadataValue:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import dagster as dg
 
 from assets.markdown import table
-from assets.showing import columns, picture, rate_check
+from assets.showing import columns, picture, rate_check, teller
 from facet_dagster.ports import Store
 from facet_dagster.records.base import digest_of
 from facet_dagster.records.skill import Skill, SkillFault, SkillIngest, SkillReject
@@ -51,11 +51,7 @@ def skill_folders(
     onlooker: dg.ResourceParam[Onlooker],
 ) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
     """Read the source of the settings and the inbox, and show how all that the store knows stands now."""
-
-    def say(line: str) -> None:
-        context.log.info(line)
-        onlooker.note(line)
-
+    say = teller(context, onlooker)
     settings, store = workshop.settings, workshop.workshop.store
     sources = doors.skill_sources(settings.skills, settings.inbox)
     ingest = doors.ingest_skills(sources, store, settings.ingest, say)

@@ -1,5 +1,6 @@
 """Trials of a teacher on an accepted task: turns, stop reason, grade."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from enum import StrEnum
 from typing import ClassVar, Literal
@@ -86,6 +87,11 @@ class Handover(Record):
     calls: tuple[HelperCall, ...]
 
 
+def calls_of(turns: Iterable[Turn], handovers: Iterable[Handover]) -> tuple[Turn | HelperCall, ...]:
+    """Every call of the model in a trial: the turns, then the helper calls."""
+    return (*turns, *(call for handover in handovers for call in handover.calls))
+
+
 class Trial(StoredRecord):
     """One attempt on one task. `reward` is None where trouble left it without a grade; `trouble` says which.
 
@@ -133,7 +139,7 @@ class Trial(StoredRecord):
     @property
     def calls(self) -> tuple[Turn | HelperCall, ...]:
         """Every call of the model: the turns, then the helper calls."""
-        return (*self.turns, *(call for handover in self.handovers for call in handover.calls))
+        return calls_of(self.turns, self.handovers)
 
     @property
     def tokens(self) -> int:

@@ -13,7 +13,7 @@ from facet_dagster.ports import ChatModel
 from facet_dagster.prompts.library import render
 from facet_dagster.records.base import now
 from facet_dagster.records.call import CallId, ChatRequest, Completion, Message, Role
-from facet_dagster.records.rollout import Handover, HelperCall, StopReason, Turn
+from facet_dagster.records.rollout import Handover, StopReason, Turn, calls_of
 from facet_dagster.rollout.handover import Helper, hand_over
 from facet_dagster.rollout.limits import LONGEST_WAIT_S, TrialLimits
 from facet_dagster.rollout.protocol import ParsedTurn
@@ -106,10 +106,7 @@ class Agent:
             return StopReason.TURN_LIMIT
         if self._clock() >= self._deadline:
             return StopReason.TIME_LIMIT
-        calls: list[Turn | HelperCall] = [
-            *self.turns,
-            *(call for handover in self.handovers for call in handover.calls),
-        ]
+        calls = calls_of(self.turns, self.handovers)
         if sum(call.prompt_tokens + call.completion_tokens for call in calls) >= self._settings.tokens:
             return StopReason.TOKEN_LIMIT
         if self._settings.usd is not None and sum(call.cost_usd for call in calls) >= self._settings.usd:
