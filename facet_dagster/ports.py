@@ -3,7 +3,7 @@
 If this page no longer fits a screen or two, a port has grown too wide.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -95,6 +95,10 @@ class Store(Protocol):
         ...
 
     def get(self, kind: type[R], group: str, key: str) -> R | None: ...
+
+    def get_all(self, kind: type[R], group: str, keys: Iterable[str]) -> dict[str, R]:
+        """Those of many records of one group that are there, by key, in the order of `keys`."""
+        ...
 
     def rows(self, kind: type[R], group: str | None = None) -> list[R]:
         """All records of a kind (of one group), in the order of their keys."""

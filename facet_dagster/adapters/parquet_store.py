@@ -4,7 +4,7 @@ Nobody locks anybody: every file is written under a temporary name and appears w
 Layout: `format.json`, `<table>/<group>/<key>.parquet`, `<table>/_compacted/<n>.parquet`, `blobs/<aa>/<sha256>`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from threading import RLock
 from typing import TypeVar
 
@@ -78,6 +78,11 @@ class ParquetStore:
         """The record at an address."""
         with self._lock:
             return self._table(kind.table).get(kind, group, key)
+
+    def get_all(self, kind: type[R], group: str, keys: Iterable[str]) -> dict[str, R]:
+        """Those of many records of one group that are there, by key; each file is opened once."""
+        with self._lock:
+            return self._table(kind.table).get_all(kind, group, keys)
 
     def rows(self, kind: type[R], group: str | None = None) -> list[R]:
         """All records of a kind (of one group), in the order of group and key."""

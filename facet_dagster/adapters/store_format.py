@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from pydantic import ValidationError
 
 from facet_dagster.adapters.store_files import StoreFiles
+from facet_dagster.columns import column
 from facet_dagster.errors import SettingsError, StoreTooNew
 from facet_dagster.records.base import StoredRecord
 
@@ -83,7 +84,7 @@ def table_of(records: Sequence[StoredRecord]) -> pa.Table:
     columns["record"] = [record.model_dump_json() for record in records]
     columns["group_"] = [record.group for record in records]
     columns["key_"] = [record.key for record in records]
-    return pa.Table.from_pydict(columns, schema=schema)
+    return pa.Table.from_arrays([column(columns[field.name], field.type) for field in schema], schema=schema)
 
 
 def _scalar(value: object) -> object:

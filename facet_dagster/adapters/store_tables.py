@@ -8,7 +8,7 @@ in both places counts once; the compacted one, being older, wins.
 
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 from uuid import uuid4
@@ -26,6 +26,7 @@ Address = tuple[str, str]  # group, key
 COMPACTED = "_compacted"  # no group can be called so, see store_files.file_name
 _SUFFIX = ".parquet"
 _FILES_KEPT = 8  # compacted files whose bytes stay in memory
+_GROUPS_AT_ONCE = 16  # row groups that are read in one go
 
 
 class Table:
@@ -75,8 +76,20 @@ class Table:
         if address not in self._index:
             return None
         path, row = self._index[address]
-        ((_, text),) = self._records(path, {row})
+        ((_, text),) = self._records(path, [row])
         return parse(kind, text, path)
+
+    def get_all(self, kind: type[R], group: str, keys: Iterable[str]) -> dict[str, R]:
+        """Those rows of one group that are there, in the order of `keys`; each file is opened once."""
+        wanted = [(group, key) for key in dict.fromkeys(keys)]
+        self._refresh()
+        found: dict[Address, R] = {}
+        for address in wanted:
+            if address not in self._index and (row := self._read_single(self._single(address))):
+                found[address] = parse(kind, row[1], self._single(address))
+        self._refresh()  # what was compacted while we looked
+        found.update(self._from_compacted(kind, [each for each in wanted if each not in found]))
+        return {address[1]: found[address] for address in wanted if address in found}
 
     def rows(self, kind: type[R], group: str | None) -> list[R]:
         """All rows (of one group) in the order of group and key."""
@@ -86,11 +99,21 @@ class Table:
             if row:
                 found[row[0]] = parse(kind, row[1], path)
         self._refresh()
-        wanted = {a: place for a, place in self._index.items() if group is None or a[0] == group}
-        for file in sorted({file for file, _ in wanted.values()}):
-            here = {row: a for a, (name, row) in wanted.items() if name == file}
-            found.update({here[row]: parse(kind, text, file) for row, text in self._records(file, set(here))})
+        found.update(self._from_compacted(kind, [each for each in self._index if group in (None, each[0])]))
         return [found[address] for address in sorted(found)]
+
+    def _from_compacted(self, kind: type[R], wanted: Sequence[Address]) -> dict[Address, R]:
+        """Those that stand in compacted files, file by file."""
+        by_file: dict[str, dict[int, Address]] = {}
+        for address in wanted:
+            if address in self._index:
+                path, row = self._index[address]
+                by_file.setdefault(path, {})[row] = address
+        return {
+            here[row]: parse(kind, text, path)
+            for path, here in sorted(by_file.items())
+            for row, text in self._records(path, here)
+        }
 
     def addresses(self, group: str | None) -> list[Address]:
         """All addresses (of one group), sorted; a file is opened only where its name does not tell them."""
@@ -157,16 +180,20 @@ class Table:
                 self._index.setdefault(address, (path, row))
             self._seen.add(path)
 
-    def _records(self, path: str, rows: set[int]) -> Iterator[tuple[int, str]]:
+    def _records(self, path: str, rows: Collection[int]) -> Iterator[tuple[int, str]]:
         """Number and JSON of some rows of a compacted file; only the row groups that hold them are read."""
         file, start = self._compacted(path), 0
+        together: dict[int, list[int]] = {}  # row group -> its rows
         for number in range(file.num_row_groups):
             end = start + file.metadata.row_group(number).num_rows
-            here = [row for row in range(start, end) if row in rows]
-            if here:
+            if any(row in rows for row in range(start, end)):
+                together[number] = list(range(start, end))
+            if len(together) == _GROUPS_AT_ONCE or (together and number == file.num_row_groups - 1):
                 with _damage(path):
-                    column = file.read_row_group(number, columns=["record"], use_threads=False)["record"].to_pylist()
-                yield from ((row, column[row - start]) for row in here)
+                    column = file.read_row_groups(list(together), columns=["record"], use_threads=False)["record"]
+                numbers = (row for group in together.values() for row in group)
+                yield from ((row, text) for row, text in zip(numbers, column.to_pylist(), strict=True) if row in rows)
+                together = {}
             start = end
 
     def _compacted(self, path: str) -> pq.ParquetFile:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from facet_dagster.columns import column
 from facet_dagster.ports import Store
 from facet_dagster.records.skill import SkillEntry, SkillIngest
 
@@ -60,7 +61,8 @@ def read_features(store: Store, ingests: list[SkillIngest], rules: str) -> Known
     known = Known()
     for ingest in ingests:
         if ingest.rules == rules:
-            table = pq.read_table(pa.BufferReader(store.get_blob(ingest.features)), use_threads=False)
+            # Not pq.read_table: it imports pandas, which takes longer than all the reading.
+            table = pq.ParquetFile(pa.BufferReader(store.get_blob(ingest.features))).read(use_threads=False)
             columns = (table[name].to_pylist() for name in ("words", "other", "similarity", "sketch"))
             for words, other, similarity, sketch in zip(*columns, strict=True):
                 if other:
@@ -74,10 +76,10 @@ def keep_features(store: Store, sketches: Mapping[str, bytes], pairs: Mapping[Pa
     """Keep new features; the address of the blob."""
     table = pa.table(
         {
-            "words": [*sketches, *(words for words, _ in pairs)],
-            "other": [*([""] * len(sketches)), *(other for _, other in pairs)],
-            "similarity": [*([0.0] * len(sketches)), *pairs.values()],
-            "sketch": pa.array([*sketches.values(), *([b""] * len(pairs))], pa.binary()),
+            "words": column([*sketches, *(words for words, _ in pairs)], pa.string()),
+            "other": column([*([""] * len(sketches)), *(other for _, other in pairs)], pa.string()),
+            "similarity": column([*([0.0] * len(sketches)), *pairs.values()], pa.float64()),
+            "sketch": column([*sketches.values(), *([b""] * len(pairs))], pa.binary()),
         }
     )
     buffer = io.BytesIO()

@@ -1,6 +1,6 @@
 """A store in memory: records travel through JSON, as they do on disk, so that what cannot be kept fails here too."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from facet_dagster.errors import InfrastructureError
@@ -32,6 +32,11 @@ class MemoryStore:
         """The record at an address."""
         text = self._rows.get(kind.table, {}).get((group, key))
         return kind.model_validate_json(text) if text is not None else None
+
+    def get_all(self, kind: type[R], group: str, keys: Iterable[str]) -> dict[str, R]:
+        """Those of many records of one group that are there, by key."""
+        found = {key: self.get(kind, group, key) for key in keys}
+        return {key: record for key, record in found.items() if record is not None}
 
     def rows(self, kind: type[R], group: str | None = None) -> list[R]:
         """All records of a kind (of one group), in the order of group and key."""

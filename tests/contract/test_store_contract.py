@@ -124,3 +124,15 @@ def test_many_records_never_replace_one_that_is_there(made: tuple[Store, Settle]
     assert again == 1
     assert [row.title for row in settle(store).rows(ScenarioSeed)] == ["single", "first", "later"]
     assert not store.put(seed("c", title="last"))
+
+
+def test_many_records_are_got_by_their_keys(made: tuple[Store, Settle]) -> None:
+    store, settle = made
+    store.put_all([seed(f"seed-{n}") for n in range(200)])
+    store.put(seed("a / b"))
+    assert store.get_all(ScenarioSeed, "all", []) == {}
+    wanted = ["seed-150", "unknown", "a / b", "seed-3", "seed-150"]
+    found = settle(store).get_all(ScenarioSeed, "all", wanted)
+    assert list(found) == ["seed-150", "a / b", "seed-3"]
+    assert all(found[key] == seed(key) for key in found)
+    assert store.get_all(ScenarioSeed, "other", wanted) == {}

@@ -53,7 +53,7 @@ class DumpSource:
                 raise SettingsError(f"{self.file} is no dump of skills: it needs the columns path, and text or raw_b64")
             columns = [name for name in _COLUMNS if name in names]
             for batch in file.iter_batches(batch_size=_BATCH, columns=columns):
-                yield from batch.to_pylist()
+                yield from _rows(batch)
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             said = (str(error).splitlines() or ["not Parquet"])[0]
             raise SettingsError(f"{self.file} cannot be read as a dump of skills: {said}") from error
@@ -77,6 +77,18 @@ class DumpSource:
         if not isinstance(row, dict) or not isinstance(row.get("path"), str) or not row.keys() & {"text", "raw_b64"}:
             raise SettingsError(f"{self.file}, line {number}, is no row of skills: it needs path, and text or raw_b64")
         return row
+
+
+def _rows(batch: pa.RecordBatch) -> Iterator[Mapping[str, Any]]:
+    """Texts as the bytes they are: decoding them, only to encode them again, would be a tenth of the reading."""
+    names = batch.schema.names
+    columns = [_undecoded(batch.column(name)) if name == "text" else batch.column(name) for name in names]
+    for values in zip(*(column.to_pylist() for column in columns), strict=True):
+        yield dict(zip(names, values, strict=True))
+
+
+def _undecoded(texts: pa.Array) -> pa.Array:
+    return texts.view(pa.binary()) if pa.types.is_string(texts.type) else texts
 
 
 def _entry(row: Mapping[str, Any], name: str) -> Entry:
@@ -104,7 +116,8 @@ def _entry(row: Mapping[str, Any], name: str) -> Entry:
 
 def _safe(value: object) -> str:
     """Text that can be stored: JSON may hold lone surrogates, which no encoding takes."""
-    return str(value).encode("utf-8", errors="backslashreplace").decode()
+    text = str(value)
+    return text if text.isascii() else text.encode("utf-8", errors="backslashreplace").decode()
 
 
 def _bytes(row: Mapping[str, Any]) -> bytes | Refusal:
@@ -114,6 +127,8 @@ def _bytes(row: Mapping[str, Any]) -> bytes | Refusal:
         except (binascii.Error, ValueError):
             return Refusal(SkillFault.UNREADABLE, "raw_b64 is not base64")
     text = row.get("text")
+    if isinstance(text, bytes):
+        return text
     if not isinstance(text, str):
         return Refusal(SkillFault.UNREADABLE, "the row has no text")
     return text.encode("utf-8", errors="surrogatepass")  # a lone surrogate is then no UTF-8, as it was none before

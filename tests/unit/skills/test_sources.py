@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from facet_dagster.errors import SettingsError
-from facet_dagster.records.skill import SkillFault
+from facet_dagster.records.skill import SkillEntry, SkillFault
 from facet_dagster.skills.ingest import ingest
 from facet_dagster.skills.sources.archive import ArchiveSource, Bounds
 from facet_dagster.skills.sources.checkout import CheckoutSource
@@ -391,3 +391,16 @@ def test_a_dump_that_breaks_off_and_its_root_skill_have_two_addresses(tmp_path: 
     (tmp_path / "a.jsonl").write_text('{"path": "SKILL.md", "text": "x"}\nnot json')
     found = [(entry.path, entry.refusal is None) for entry in InboxSource(tmp_path).entries()]
     assert found == [(".", True), ("./", False)]
+
+
+def test_parquet_bytes_that_are_no_utf8_refuse_their_own_row_only(tmp_path: Path) -> None:
+    texts = pa.array([b"\xff" * 300, b"plain"], pa.binary())
+    for number, kind in enumerate((pa.binary(), pa.string(), pa.large_binary())):
+        column = texts.view(kind) if kind != pa.large_binary() else pa.array(texts.to_pylist(), kind)
+        pq.write_table(pa.table({"path": ["a/SKILL.md", "b/SKILL.md"], "text": column}), tmp_path / f"{number}.parquet")
+        found = entries(tmp_path / f"{number}.parquet")
+        assert [found[name].data for name in ("a", "b")] == texts.to_pylist()
+        store = MemoryStore()
+        ingest([open_source(tmp_path / f"{number}.parquet")], store)
+        faults = {entry.path: entry.fault for entry in store.rows(SkillEntry)}
+        assert faults["a"] is SkillFault.UNREADABLE and faults["b"] is not SkillFault.UNREADABLE
