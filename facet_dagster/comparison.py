@@ -11,9 +11,9 @@ from facet_dagster.ports import Store
 from facet_dagster.records.bundle import ComponentVersion, Origin, SeedOutcome, Status
 from facet_dagster.records.outcome import Component, Rejected
 from facet_dagster.records.seed import ScenarioSeed
-from facet_dagster.records.skill import Skill
 from facet_dagster.records.terms import Scheme
 from facet_dagster.settings import Settings
+from facet_dagster.skills.usable import skills_by_id
 
 OTHERS = (Scheme.REVERSE, Scheme.JOINT)
 _SHARED = {
@@ -42,8 +42,9 @@ def name_of(seed_id: str, scheme: Scheme) -> str:
 
 def take_over(source: Store, target: Store, seeds: Sequence[ScenarioSeed], scheme: Scheme) -> list[ScenarioSeed]:
     """The seeds under another scheme's names, with what the schemes share; those that lack some of it stay out."""
-    for skill in source.rows(Skill):
-        target.put(skill)
+    skills = skills_by_id(source, [skill_id for seed in seeds for skill_id in seed.skill_ids])
+    # The other store has no log that would name the revision that counts: it has no other.
+    target.put_all([skill.model_copy(update={"revision": 0}) for skill in skills.values()])
     taken = []
     for seed in seeds:
         first = _first_versions(source, seed.seed_id)

@@ -19,11 +19,13 @@ from facet_dagster.records.skill import Skill, SkillClass, SkillIngest
 from facet_dagster.records.terms import IngestTerms
 from facet_dagster.seeds.pipeline import SeedResult, make_seeds
 from facet_dagster.skills.classify import classify
+from facet_dagster.skills.history import read_history
 from facet_dagster.skills.ingest import ingest
+from facet_dagster.skills.reading import rules_version
 from facet_dagster.skills.sources.detect import open_source
 from facet_dagster.skills.sources.entry import Source
-from facet_dagster.skills.sources.inbox import InboxSource
-from facet_dagster.skills.usable import open_skills, skills_by_id
+from facet_dagster.skills.sources.inbox import InboxSource, reopen
+from facet_dagster.skills.usable import categories_of, open_skills, skills_by_id
 from facet_dagster.workshop import Workshop
 
 
@@ -35,8 +37,20 @@ def skill_sources(skills: Path, inbox: Path | None = None) -> list[Source]:
 def ingest_skills(
     sources: Sequence[Source], store: Store, terms: IngestTerms, progress: Callable[[str], None] | None = None
 ) -> SkillIngest:
-    """Sources to skills and rejects in the store; only what is new or has changed is worked on."""
-    return ingest(sources, store, workers=terms.workers, say=progress)
+    """Sources to skills and rejects in the store; only what is new or has changed is worked on.
+
+    Where the rules have changed, what other sources gave is read again first, from where it was. What cannot be read
+    there stays as it stands, and `progress` is told.
+    """
+    say = progress or (lambda line: None)
+    history = read_history(store)
+    for name in history.outdated(rules_version()):
+        if name not in {source.name for source in sources}:
+            try:
+                ingest([reopen(name, history.places.get(name, ""))], store, workers=terms.workers, say=say)
+            except SettingsError as error:
+                say(f"{name} was read under earlier rules and cannot be read again: {error}")
+    return ingest(sources, store, workers=terms.workers, say=say)
 
 
 async def decide_open(
@@ -56,7 +70,13 @@ async def plan_seeds(
 ) -> SeedResult:
     """Hypotheses, retrieval and judge: skills to scenario seeds."""
     return await make_seeds(
-        skills, workshop.asker, workshop.embedder, workshop.store, terms=workshop.seeding, progress=progress
+        skills,
+        workshop.asker,
+        workshop.embedder,
+        workshop.store,
+        terms=workshop.seeding,
+        categories=categories_of(workshop.store),
+        progress=progress,
     )
 
 

@@ -18,9 +18,9 @@ from facet_dagster.records.outcome import Component
 from facet_dagster.records.rollout import Trial
 from facet_dagster.records.seed import ScenarioSeed
 from facet_dagster.records.sft import FunnelStep, SftSet
-from facet_dagster.records.skill import Skill
 from facet_dagster.records.terms import SftTerms
 from facet_dagster.rollout.atif import to_atif
+from facet_dagster.skills.usable import skills_by_id
 from facet_dagster.tasks import accepted_benches, export_accepted, standing_bundles
 from facet_dagster.workshop import Workshop
 
@@ -84,11 +84,9 @@ def make_sft_set(store: Store, directory: Path, terms: SftTerms) -> SftCard:
 
     Needs no model and no engine. Trials on tasks that do not stand any more are counted as removed.
     """
-    skills = {skill.skill_id: skill for skill in store.rows(Skill)}
-    of_seed = {
-        seed.seed_id: [skills[skill_id] for skill_id in seed.skill_ids if skill_id in skills]
-        for seed in store.rows(ScenarioSeed)
-    }
+    seeds = store.rows(ScenarioSeed)
+    skills = skills_by_id(store, [skill_id for seed in seeds for skill_id in seed.skill_ids])
+    of_seed = {seed.seed_id: [skills[skill_id] for skill_id in seed.skill_ids if skill_id in skills] for seed in seeds}
     made = export_sft(store.rows(Trial), directory, skills=of_seed, terms=terms, standing=standing_bundles(store))
     last = max(store.rows(SftSet), key=lambda each: each.at, default=None)
     if last is None or last.set_id != made.set_id:

@@ -17,7 +17,7 @@ from facet_dagster.ports import Store
 from facet_dagster.records.skill import Skill, SkillClass, SkillEntry, SkillIngest, SkillReject
 from facet_dagster.skills.history import History, read_history
 from facet_dagster.skills.sources.detect import open_sources
-from facet_dagster.skills.stats import stats_of
+from facet_dagster.skills.stats import SkillStats, stats_of
 
 skills_app = typer.Typer(no_args_is_help=True, help="Read skills, and see why each was kept or refused.")
 MOST_ANSWERS = 20  # skills of one name that `why` tells of
@@ -46,7 +46,7 @@ def ingest(
                 console.print(plain(line), highlight=False)
 
         done = ingest_skills(sources, store, settings.ingest, say)
-    _told(done, stats_of(store).open, console)
+    _told(done, stats_of(store), console)
 
 
 @skills_app.command()
@@ -64,16 +64,24 @@ def stats(profile: Profile = None) -> None:
     show_stats(ParquetStore(read_settings(profile).store), make_console())
 
 
-def _told(done: SkillIngest, undecided: int, console: Console) -> None:
+def _told(done: SkillIngest, now: SkillStats, console: Console) -> None:
     console.print(
         f"{done.found:,} found in {', '.join(done.collections)}: "
         f"{done.fresh:,} new or changed, {done.removed:,} removed\n"
         f"now {done.kept:,} kept, {done.refused:,} refused ({done.duplicates:,} of them duplicates)\n"
-        f"{undecided:,} of the kept are open: the rules do not say whether a terminal can act on them\n"
-        f"next  facet skills stats | facet skills why SKILL",
+        f"{now.open:,} of the kept are open: the rules do not say whether a terminal can act on them\n"
+        f"{outdated_line(now)}next  facet skills stats | facet skills why SKILL",
         highlight=False,
         markup=False,
     )
+
+
+def outdated_line(now: SkillStats) -> str:
+    """What was read under other rules than those of now, as a line of its own; empty where nothing was."""
+    if not now.outdated:
+        return ""
+    folders = f"{now.outdated.total():,} folders of {', '.join(sorted(now.outdated))}"
+    return f"{folders} were read under earlier rules: ingest them again from where they are\n"
 
 
 def tell_why(store: Store, wanted: str, console: Console) -> None:
@@ -96,7 +104,7 @@ def _is(entry: SkillEntry, wanted: str) -> bool:
 
 
 def _tell(entry: SkillEntry, history: History, store: Store, console: Console) -> None:
-    views = [store.get(SkillClass, by, entry.content_hash) for by in ("rule", "model")]
+    views = [entry.by_rule, store.get(SkillClass, "model", entry.content_hash)]
     out = entry.state == "kept" and any(view is not None and view.actionable is False for view in views)
     state = "refused by a model" if out else entry.state
     colour = {"kept": "green", "removed": "yellow"}.get(state, "red")
@@ -134,6 +142,8 @@ def show_stats(store: Store, console: Console) -> None:
     console.print(_bars("what is left after every step", dict(figures.funnel)))
     if figures.removed:
         console.print(f"{figures.removed:,} more were there once and have been removed")
+    if line := outdated_line(figures):
+        console.print(line.strip(), markup=False, highlight=False)
     for title, counts in (
         ("refused because", figures.reasons),
         ("kept, by family", figures.families),

@@ -1,6 +1,5 @@
 """Agent skills as they were read, those that were refused, and the log of what became of each folder."""
 
-from collections.abc import Iterable
 from datetime import datetime
 from enum import StrEnum
 from typing import ClassVar, Literal
@@ -37,12 +36,15 @@ class Family(StrEnum):
 
 
 class SkillClass(StoredRecord):
-    """Whether a terminal can act on a skill, and where it stands in the taxonomy. By content, not by path."""
+    """Whether a terminal can act on a skill, and where it stands in the taxonomy. By content, not by path.
+
+    Kept are those of a model. What the rules say hangs on the rules, too, and stands in the log: `SkillEntry.by_rule`.
+    """
 
     table: ClassVar[str] = "skill_classes"
 
     content_hash: str
-    actionable: bool | None  # None: the rules leave it open and no model was asked
+    actionable: bool | None  # None: left open
     family: Family | None = None
     category: str | None = None
     decided_by: Literal["rule", "model"]
@@ -57,27 +59,18 @@ class SkillClass(StoredRecord):
         return self.content_hash
 
 
-def class_by_content(rows: Iterable[SkillClass]) -> dict[str, SkillClass]:
-    """One class for each content, in whatever order the rows come: the model's goes before the rule's.
-
-    What a row leaves open, the verdict or the place in the taxonomy, is taken from the other one.
-    """
-    found: dict[str, SkillClass] = {}
-    for row in rows:
-        other = found.get(row.content_hash)
-        if other is None:
-            found[row.content_hash] = row
-            continue
-        first, second = (row, other) if row.decided_by == "model" else (other, row)
-        place = second if (second.category and not first.category) or not first.family else first
-        found[row.content_hash] = first.model_copy(
-            update={
-                "actionable": second.actionable if first.actionable is None else first.actionable,
-                "family": place.family,
-                "category": place.category,
-            }
-        )
-    return found
+def one_class(rule: SkillClass | None, model: SkillClass | None) -> SkillClass | None:
+    """Both in one: the model's goes before the rules', and what it leaves open is taken from theirs."""
+    if rule is None or model is None:
+        return model or rule
+    place = rule if (rule.category and not model.category) or not model.family else model
+    return model.model_copy(
+        update={
+            "actionable": rule.actionable if model.actionable is None else model.actionable,
+            "family": place.family,
+            "category": place.category,
+        }
+    )
 
 
 class Skill(StoredRecord):
@@ -162,6 +155,12 @@ class SkillEntry(StoredRecord):
     own_licence: bool = False  # a licence of its own: in its folder or its front matter
     siblings: int = 0
     linked: bool = False  # its SKILL.md is a link to another one
+    rules: str = ""  # version of the rules that read it
+    # What these rules say of a valid text; `sign` is what decided.
+    actionable: bool | None = None
+    family: Family | None = None
+    category: str | None = None
+    sign: str = ""
 
     @property
     def group(self) -> str:
@@ -175,6 +174,20 @@ class SkillEntry(StoredRecord):
     def address(self) -> tuple[str, str, str]:
         """What stays the same from ingest to ingest."""
         return self.collection, self.source, self.path
+
+    @property
+    def by_rule(self) -> SkillClass | None:
+        """The class of a valid text by the rules; None for others."""
+        if not self.sign:
+            return None
+        return SkillClass(
+            content_hash=self.content_hash,
+            actionable=self.actionable,
+            family=self.family,
+            category=self.category,
+            decided_by="rule",
+            evidence=self.sign,
+        )
 
 
 class SkillIngest(StoredRecord):
@@ -194,6 +207,8 @@ class SkillIngest(StoredRecord):
     refused: int
     duplicates: int
     features: str  # blob: sketches of texts and similarities of pairs that earlier ingests have not computed
+    sketched: str = ""  # version of what computed these
+    places: tuple[str, ...] = ()  # of each collection where it was read from
 
     @property
     def group(self) -> str:

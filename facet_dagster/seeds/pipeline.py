@@ -15,7 +15,7 @@ from facet_dagster.prompts.ask import Asker
 from facet_dagster.prompts.pool import Forbearance, each
 from facet_dagster.records.outcome import Component, Reason, Rejected
 from facet_dagster.records.seed import Candidate, Hypothesis, ScenarioSeed
-from facet_dagster.records.skill import Skill, SkillClass, class_by_content
+from facet_dagster.records.skill import Skill
 from facet_dagster.records.terms import SeedingTerms
 from facet_dagster.seeds.decide import decide
 from facet_dagster.seeds.hypotheses import propose
@@ -48,6 +48,7 @@ async def make_seeds(
     store: Store,
     *,
     terms: SeedingTerms,
+    categories: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> SeedResult:
     """At most `terms.max_seeds` seeds; proposals are judged in order until so many are kept, the rest is not judged.
@@ -60,7 +61,6 @@ async def make_seeds(
     answers = await _hypotheses(skills, asker, store, terms, say)
     hypotheses = [h for answer in answers if not isinstance(answer, Rejected) for h in answer]
     vectors = await embedder.embed([hypothesis.text() for hypothesis in hypotheses])
-    categories = _categories(skills, store)
     proposals = retrieve(hypotheses, vectors, terms, categories)
     say(f"{len(hypotheses)} hypotheses, {len(proposals)} candidates")
     judgements = await _judgements(proposals, {s.skill_id: s for s in skills}, asker, store, terms, say)
@@ -70,7 +70,7 @@ async def make_seeds(
         candidates=[j.candidate for j in judged],
         hypotheses=hypotheses,
         problems=[x for x in (*answers, *judgements) if isinstance(x, Rejected)],
-        categories=categories,
+        categories=categories or {},
     )
 
 
@@ -180,13 +180,6 @@ def _usable(answer: Answer | Rejected | ModelRefused | ModelUnavailable, subject
     if isinstance(answer, Rejected):
         return answer.model_copy(update={"evidence": f"{subject}: {answer.evidence}"})
     return answer
-
-
-def _categories(skills: Sequence[Skill], store: Store) -> dict[str, str]:
-    """The category by skill id, or the family where only that is known."""
-    classes = class_by_content(store.rows(SkillClass))
-    named = {content: row.category or row.family for content, row in classes.items()}
-    return {skill.skill_id: name for skill in skills if (name := named.get(skill.content_hash))}
 
 
 def _stored_hypotheses(store: Store) -> dict[str, dict[str, Hypothesis]]:

@@ -67,24 +67,19 @@ async def classify(
 ) -> list[SkillClass]:
     """The classes of the skills, one for each content, in the order of the skills.
 
-    Asked is only about what the store holds no decision on. A skill that stays open has `actionable` None and says why
-    in `evidence`; that is not stored: the next run asks again, about what is open then and so usually in other
-    batches. Members of a batch that the endpoint refuses are asked about one by one; those of a batch that it never
-    answers stay open. Raises what the store raises, and of the model what is more than single trouble, after the
+    Asked is only about what the store holds no decision of a model on. A skill that stays open has `actionable` None
+    and says why in `evidence`; that is not stored: the next run asks again, about what is open then and so usually in
+    other batches. Members of a batch that the endpoint refuses are asked about one by one; those of a batch that it
+    never answers stay open. Raises what the store raises, and of the model what is more than single trouble, after the
     calls in flight have ended.
     """
-    decided = {
-        known.content_hash: known
-        for group in ("rule", "model")
-        for known in store.rows(SkillClass, group)
-        if known.actionable is not None
-    }
+    decided = {known.content_hash: known for known in store.rows(SkillClass, "model") if known.actionable is not None}
     contents = {skill.content_hash: skill for skill in skills}
     # Sorted, so that the same skills make the same batches whatever order they come in.
     unknown = [contents[key] for key in sorted(contents.keys() - decided.keys())]
     batches = [unknown[at : at + batch] for at in range(0, len(unknown), batch)]
 
-    by_model = sorted(key for key, known in decided.items() if known.decided_by == "model")
+    by_model = sorted(decided)
     forbearance = Forbearance(in_flight, known=len(by_model))
     refused: list[Skill] = []
 
@@ -95,9 +90,7 @@ async def classify(
             refused.extend(members)
         if isinstance(classes, ModelRefused | ModelUnavailable):
             return [_open(skill, str(classes)) for skill in members]
-        for each_class in classes:
-            if each_class.actionable is not None:
-                store.put(each_class)
+        store.put_all([each_class for each_class in classes if each_class.actionable is not None])
         return classes
 
     answered = await each(batches, decide, in_flight)

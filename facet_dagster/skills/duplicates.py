@@ -7,6 +7,9 @@ every other one close enough to a survivor is its duplicate. Does not belong her
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
 
 import numpy as np
 from rensa import RMinHash, RMinHashLSH
@@ -54,6 +57,12 @@ class Verdict:
 
     cluster: str
     refusal: Refusal | None = None
+
+
+@cache
+def features_version() -> str:
+    """Names how words and features are made: those of another version are of no use."""
+    return digest_of("\0".join((Path(__file__).read_text(encoding="utf-8"), version("rensa"))))[:16]
 
 
 def words_of(body: str) -> list[bytes]:

@@ -4,15 +4,33 @@ Only what is new or has changed goes through the rules; duplicates are found amo
 belong here: any single rule (reading), the search for duplicates (duplicates), how a source is read (sources).
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from facet_dagster.errors import SettingsError
 from facet_dagster.ports import Store
 from facet_dagster.records.base import digest_of, now
-from facet_dagster.records.skill import Skill, SkillClass, SkillEntry, SkillFault, SkillIngest, SkillReject
-from facet_dagster.skills.duplicates import Copy, Features, Verdict, features_of, find_duplicates, similarity
-from facet_dagster.skills.history import Address, History, Known, keep_features, read_features, read_history
+from facet_dagster.records.skill import Skill, SkillEntry, SkillFault, SkillIngest, SkillReject
+from facet_dagster.skills.duplicates import (
+    Copy,
+    Features,
+    Verdict,
+    features_of,
+    features_version,
+    find_duplicates,
+    similarity,
+)
+from facet_dagster.skills.history import (
+    Address,
+    History,
+    Known,
+    adopt_lost_skills,
+    keep_features,
+    read_features,
+    read_history,
+    reading_of,
+)
 from facet_dagster.skills.reading import Judged, rules_version, skill_of
 from facet_dagster.skills.refusal import Refusal
 from facet_dagster.skills.sources.entry import Entry, Source
@@ -20,6 +38,8 @@ from facet_dagster.skills.workers import Judges
 
 Say = Callable[[str], None]
 SAY_EVERY = 2_000  # entries between two lines of progress
+_BODIES = 2_000  # that are fetched together
+_AT_ONCE = "another ingest ran at the same time: run this one again"
 
 
 @dataclass
@@ -29,7 +49,6 @@ class _Round:
     number: int
     rules: str
     skills: dict[str, Skill] = field(default_factory=dict)  # by key: those that the store lacks
-    classes: dict[str, SkillClass] = field(default_factory=dict)
     own_refusals: dict[Address, Refusal] = field(default_factory=dict)
     sketches: dict[str, bytes] = field(default_factory=dict)
     shingles: dict[str, bytes] = field(default_factory=dict)  # by words, as the sketches
@@ -46,6 +65,7 @@ def ingest(sources: Sequence[Source], store: Store, *, workers: int | None = 1, 
     """
     tell = say or (lambda line: None)
     history = read_history(store)
+    adopt_lost_skills(store, history)
     names = [source.name for source in sources]
     for name in names:
         history.order.setdefault(name, len(history.order))
@@ -57,7 +77,7 @@ def ingest(sources: Sequence[Source], store: Store, *, workers: int | None = 1, 
         for named, judged in judges.rest():
             _take(named, judged, history, round_)
     tell(f"{round_.found:,} found, {len(round_.fresh):,} new or changed; looking for duplicates")
-    known = read_features(store, history.ingests, round_.rules)
+    known = read_features(store, history.ingests, features_version())
     verdicts, pairs = _duplicates(round_, history, known, store)
     entries, rejects = _settle(round_, history, verdicts)
     removed = [
@@ -68,12 +88,12 @@ def ingest(sources: Sequence[Source], store: Store, *, workers: int | None = 1, 
     tell(
         f"writing {len(round_.skills):,} skills, {len(rejects):,} rejects, {len(entries) + len(removed):,} log entries"
     )
-    store.put_all(list(round_.skills.values()))
+    if store.put_all(list(round_.skills.values())) < len(round_.skills):
+        raise SettingsError(_AT_ONCE)  # a key that was free is taken
     store.put_all(rejects)
-    store.put_all(list(round_.classes.values()))
-    record = _record(round_, names, len(removed), keep_features(store, round_.sketches, pairs))
+    record = _record(round_, sources, len(removed), keep_features(store, round_.sketches, pairs))
     if not store.put(record):
-        raise SettingsError("another ingest ran at the same time: run this one again")
+        raise SettingsError(_AT_ONCE)
     store.put_all([*entries, *removed])
     return record
 
@@ -125,6 +145,7 @@ def _take(named: tuple[Address, str, Entry, str], judged: Judged, history: Histo
         "language": judged.language,
         "siblings": len(entry.siblings),
         "linked": bool(entry.target),
+        "rules": round_.rules,
     }
     if isinstance(judged.result, Refusal):
         round_.own_refusals[address] = judged.result
@@ -132,24 +153,16 @@ def _take(named: tuple[Address, str, Entry, str], judged: Judged, history: Histo
         return
     text = judged.result
     skill, own = skill_of(entry, text, content_hash)
-    reading = skill.digest()[:16]
+    reading = reading_of(skill)
     keys = history.keys.setdefault(skill.skill_id, {})
     if reading not in keys:
-        skill = skill.model_copy(update={"revision": len(set(keys.values()))})
+        skill = skill.model_copy(update={"revision": history.next_revision(skill.skill_id)})
         keys[reading] = skill.key
         round_.skills[skill.key] = skill
     words = text.features.words
     round_.sketches.setdefault(words, text.features.sketch)
     round_.shingles.setdefault(words, text.features.shingles)
     view = text.actionability
-    round_.classes[content_hash] = SkillClass(
-        content_hash=content_hash,
-        actionable=True if view.verdict == "yes" else None,
-        family=view.family,
-        category=view.category,
-        decided_by="rule",
-        evidence=view.evidence,
-    )
     round_.standing[address] = SkillEntry(
         state="kept",
         name=skill.name,
@@ -159,6 +172,10 @@ def _take(named: tuple[Address, str, Entry, str], judged: Judged, history: Histo
         words=words,
         licence=skill.licence,
         own_licence=own,
+        actionable=True if view.verdict == "yes" else None,
+        family=view.family,
+        category=view.category,
+        sign=view.evidence,
         **base,
     )
 
@@ -169,24 +186,21 @@ def _duplicates(
     """The verdict on every valid skill that the store knows, and the similarities that had to be measured."""
     valid = [entry for entry in round_.standing.values() if entry.skill_key]
     keys = {entry.words: entry.skill_key for entry in valid}
-
-    def from_store(words: str) -> Features:
-        skill = store.get(Skill, "all", keys[words])
-        features = features_of(skill.body if skill else "")
+    sketches = {**known.sketches, **round_.sketches}
+    # Of other sources, where earlier versions made them: all at once.
+    missing = {words: key for words, key in keys.items() if words not in sketches}
+    for words, features in _features_in_store(missing, store):
+        round_.sketches[words] = sketches[words] = features.sketch
         round_.shingles[words] = features.shingles
-        return features
 
     def shingles(words: str) -> bytes:
-        return round_.shingles.get(words) or from_store(words).shingles
-
-    def sketch(words: str) -> bytes:
-        found = round_.sketches.get(words) or known.sketches.get(words)
-        if found is None:  # read under other rules, by an ingest of another source
-            found = round_.sketches[words] = from_store(words).sketch
-        return found
+        if words not in round_.shingles:
+            ((_, features),) = _features_in_store({words: keys[words]}, store)
+            round_.shingles[words] = features.shingles
+        return round_.shingles[words]
 
     copies = [
-        Copy(_rank(entry, history), entry.skill_id, _place(entry), Features(entry.words, sketch(entry.words)))
+        Copy(_rank(entry, history), entry.skill_id, _place(entry), Features(entry.words, sketches[entry.words]))
         for entry in valid
     ]
     verdicts, pairs = find_duplicates(
@@ -195,6 +209,14 @@ def _duplicates(
     for words in known.sketches:
         round_.sketches.pop(words, None)
     return {entry.address: verdicts[copy.rank] for entry, copy in zip(valid, copies, strict=True)}, pairs
+
+
+def _features_in_store(keys: Mapping[str, str], store: Store) -> Iterator[tuple[str, Features]]:
+    """Of bodies that stand in the store: by the digest of their words, for the keys of their skills."""
+    waiting = iter(keys.items())
+    while some := dict(islice(waiting, _BODIES)):
+        skills = store.get_all(Skill, "all", some.values())
+        yield from ((words, features_of(skills[key].body if key in skills else "")) for words, key in some.items())
 
 
 def _rank(entry: SkillEntry, history: History) -> tuple[object, ...]:
@@ -244,14 +266,15 @@ def _reject(entry: SkillEntry, refusal: Refusal, cluster: str) -> SkillReject:
     )
 
 
-def _record(round_: _Round, names: Iterable[str], removed: int, features: str) -> SkillIngest:
+def _record(round_: _Round, sources: Sequence[Source], removed: int, features: str) -> SkillIngest:
     states = [entry.state for entry in round_.standing.values()]
     copies = {SkillFault.DUPLICATE, SkillFault.NEAR_DUPLICATE}
     return SkillIngest(
         number=round_.number,
         at=now(),
-        collections=tuple(names),
-        versions=tuple(round_.versions[name] for name in names),
+        collections=tuple(source.name for source in sources),
+        versions=tuple(round_.versions[source.name] for source in sources),
+        places=tuple(source.place for source in sources),
         rules=round_.rules,
         found=round_.found,
         fresh=len(round_.fresh),
@@ -260,4 +283,5 @@ def _record(round_: _Round, names: Iterable[str], removed: int, features: str) -
         refused=states.count("refused"),
         duplicates=sum(1 for entry in round_.standing.values() if entry.fault in copies),
         features=features,
+        sketched=features_version(),
     )

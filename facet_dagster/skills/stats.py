@@ -1,14 +1,16 @@
 """What stands in the store about skills, counted: the funnel, reasons, categories, licences, languages, clusters.
 
-Reads the log and the classes, never the skills themselves. Does not belong here: how the figures are shown.
+Reads the log and the model's classes, never the skills themselves. Does not belong here: how the figures are shown.
 """
 
 from collections import Counter
 from dataclasses import dataclass
 
 from facet_dagster.ports import Store
-from facet_dagster.records.skill import SkillClass, SkillEntry, SkillFault, class_by_content
+from facet_dagster.records.skill import SkillEntry, SkillFault
 from facet_dagster.skills.history import read_history
+from facet_dagster.skills.reading import rules_version
+from facet_dagster.skills.usable import kept_in
 
 _STEPS: tuple[tuple[str, frozenset[SkillFault]], ...] = (
     ("readable", frozenset({SkillFault.UNREADABLE, SkillFault.TOO_LARGE})),
@@ -49,6 +51,7 @@ class SkillStats:
     languages: Counter[str]
     clusters: Counter[int]
     open: int  # kept, and nobody has decided yet whether a terminal can act on them
+    outdated: Counter[str]  # by collection: folders that were read under other rules than those of now
 
     @property
     def found(self) -> int:
@@ -69,23 +72,23 @@ def stats_of(store: Store) -> SkillStats:
     """Count what the store holds."""
     history = read_history(store)
     live = history.live()
-    kept = [entry for entry in live if entry.state == "kept"]
-    classes = class_by_content(store.rows(SkillClass))
-    found = [classes.get(entry.content_hash) for entry in kept]
+    kept = kept_in(history, store)
+    views = [each.view for each in kept]
     faults = Counter(entry.fault for entry in live if entry.fault)
-    usable = sum(1 for each in found if each is None or each.actionable is not False)
+    usable = sum(each.usable for each in kept)
     return SkillStats(
         funnel=(*_funnel(len(live), faults), ("not refused by a model", usable)),
         kept=len(kept),
         removed=len(history.latest) - len(live),
         reasons=Counter({fault.value: count for fault, count in faults.items()}),
         sources=Counter(entry.source for entry in live),
-        families=Counter(each.family.value if each and each.family else NO_CLASS for each in found),
-        categories=Counter(each.category if each and each.category else NO_CLASS for each in found),
-        licences=Counter(entry.licence for entry in kept),
+        families=Counter(each.family.value if each and each.family else NO_CLASS for each in views),
+        categories=Counter(each.category if each and each.category else NO_CLASS for each in views),
+        licences=Counter(each.entry.licence for each in kept),
         languages=Counter(entry.language for entry in live if entry.language),
         clusters=_clusters(live),
-        open=sum(1 for each in found if each is None or each.actionable is None),
+        open=sum(each.open for each in kept),
+        outdated=history.outdated(rules_version()),
     )
 
 

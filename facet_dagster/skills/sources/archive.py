@@ -22,7 +22,7 @@ from facet_dagster.errors import SettingsError
 from facet_dagster.records.skill import SkillFault
 from facet_dagster.skills.licence import is_collection
 from facet_dagster.skills.refusal import Refusal
-from facet_dagster.skills.sources.entry import MAX_BYTES, MAX_LICENCE, Entry
+from facet_dagster.skills.sources.entry import MAX_BYTES, MAX_LICENCE, Entry, place_of
 from facet_dagster.skills.sources.listing import Node, read_listing, wanted
 
 ARCHIVES = (".tar.gz", ".tar.bz2", ".tar.xz", ".tgz", ".tbz2", ".txz", ".tar", ".zip")
@@ -58,6 +58,7 @@ class ArchiveSource:
 
     def __init__(self, file: Path, name: str, bounds: Bounds | None = None) -> None:
         self.file, self.name = file, name
+        self.place = place_of(file)
         self._bounds = bounds or Bounds()
         self._nodes: dict[str, Node] = {}
         self._kept: dict[str, bytes | Refusal] = {}

@@ -15,7 +15,7 @@ from facet_dagster.errors import SettingsError
 from facet_dagster.records.skill import SkillFault
 from facet_dagster.skills.licence import is_collection
 from facet_dagster.skills.refusal import Refusal
-from facet_dagster.skills.sources.entry import Entry
+from facet_dagster.skills.sources.entry import Entry, place_of
 from facet_dagster.skills.sources.listing import Node, read_listing
 
 _REMOTE = re.compile(r"[:/]([\w.-]+/[\w.-]+?)(?:\.git)?/?$")
@@ -53,6 +53,7 @@ class CheckoutSource:
 
     def __init__(self, root: Path, name: str = "") -> None:
         self.root = root
+        self.place = place_of(root)
         self.version = self._git("rev-parse", "--verify", "HEAD^{commit}").decode().strip()
         remote = remote_of(root)
         self.name = name or remote or root.resolve().name

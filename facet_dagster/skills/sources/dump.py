@@ -19,7 +19,7 @@ from facet_dagster.errors import SettingsError
 from facet_dagster.records.skill import SkillFault
 from facet_dagster.skills.licence import is_collection, is_licence_file
 from facet_dagster.skills.refusal import Refusal
-from facet_dagster.skills.sources.entry import MAX_BYTES, MAX_SIBLINGS, Entry, LicenceText
+from facet_dagster.skills.sources.entry import MAX_BYTES, MAX_SIBLINGS, Entry, LicenceText, place_of
 
 DUMPS = (".parquet", ".jsonl", ".ndjson")
 _COLUMNS = ("repo", "path", "licence", "text", "raw_b64", "symlink_target", "sibling_files")
@@ -34,6 +34,7 @@ class DumpSource:
 
     def __init__(self, file: Path, name: str) -> None:
         self.file, self.name = file, name
+        self.place = place_of(file)
 
     def entries(self) -> Iterator[Entry]:
         """Raises SettingsError for a damaged file or one without the columns."""

@@ -3,8 +3,10 @@
 Does not belong here: how a source is read, and any judgement of the text.
 """
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from facet_dagster.skills.refusal import Refusal
@@ -46,12 +48,22 @@ class Entry:
     notes: tuple[str, ...] = ()
 
 
+def place_of(path: Path) -> str:
+    """A path from wherever one stands, safe to store: bytes that are not UTF-8 become backslash escapes."""
+    return os.fsencode(path.resolve()).decode("utf-8", errors="backslashreplace")
+
+
 class Source(Protocol):
     """A collection of skills. `entries` may be called once; it raises SettingsError for what cannot be read at all."""
 
     @property
     def name(self) -> str:
         """What the collection is called in the store; the same name later is the same collection, grown older."""
+        ...
+
+    @property
+    def place(self) -> str:
+        """Where it is read from, so that it can be read again: see inbox.reopen."""
         ...
 
     @property

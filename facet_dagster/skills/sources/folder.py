@@ -9,7 +9,7 @@ from facet_dagster.skills.find import Found, find_skills, list_siblings
 from facet_dagster.skills.licence import is_collection, is_licence_file, is_unpacked_collection
 from facet_dagster.skills.refusal import Refusal
 from facet_dagster.skills.sources.checkout import remote_of
-from facet_dagster.skills.sources.entry import MAX_BYTES, MAX_LICENCE, Entry, LicenceText
+from facet_dagster.skills.sources.entry import MAX_BYTES, MAX_LICENCE, Entry, LicenceText, place_of
 
 
 class FolderSource:
@@ -19,6 +19,7 @@ class FolderSource:
 
     def __init__(self, root: Path, name: str = "") -> None:
         self.root = root
+        self.place = place_of(root)
         self.name = name or root.resolve().name or "skills"
         self._licences_in = cache(_licences_in)
         self._is_collection = cache(_is_collection)

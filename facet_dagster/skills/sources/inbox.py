@@ -11,7 +11,10 @@ from facet_dagster.errors import SettingsError
 from facet_dagster.records.skill import SkillFault
 from facet_dagster.skills.refusal import Refusal
 from facet_dagster.skills.sources.detect import open_source
-from facet_dagster.skills.sources.entry import Entry
+from facet_dagster.skills.sources.entry import Entry, Source, place_of
+
+ALL_OF = "/*"
+"""Ends the place of an inbox: each member of that folder is a source."""
 
 
 class InboxSource:
@@ -24,6 +27,7 @@ class InboxSource:
         if not folder.is_dir():
             raise SettingsError(f"the inbox {folder} is not a folder: set FACET_INBOX")
         self.folder = folder
+        self.place = f"{place_of(folder)}{ALL_OF}"
 
     def entries(self) -> Iterator[Entry]:
         """Member by member; hidden files are left alone."""
@@ -46,3 +50,19 @@ def _second(entry: Entry, member: str, first: str) -> Entry:
     evidence = f"{first} of the inbox has this folder of {entry.source} already"
     path = f"{entry.source}/{entry.path}"
     return Entry(source=member, path=path, refusal=Refusal(SkillFault.DUPLICATE, evidence))
+
+
+def reopen(name: str, place: str) -> Source:
+    """A source by the name and the place that an ingest noted. Raises SettingsError where it is not there, or empty:
+    what cannot be looked into (a disk that is not mounted) must not count as what has lost all its skills.
+    """
+    if not place:
+        raise SettingsError("it was read by an earlier version, which did not note where from")
+    folder = place.removesuffix(ALL_OF)
+
+    def opened() -> Source:
+        return InboxSource(Path(folder)) if folder != place else open_source(Path(place), name)
+
+    if not any(True for _ in opened().entries()):
+        raise SettingsError(f"there are no skills at {place} any more")
+    return opened()  # entries can be asked for once

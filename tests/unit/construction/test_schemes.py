@@ -10,6 +10,7 @@ from facet_dagster.construction import construct
 from facet_dagster.errors import InfrastructureError
 from facet_dagster.records.bundle import Status
 from facet_dagster.records.outcome import Component
+from facet_dagster.records.skill import Skill
 from facet_dagster.records.terms import ConstructionTerms, Scheme
 from facet_dagster.settings import Settings
 from facet_dagster.testing.memory_store import MemoryStore
@@ -103,6 +104,27 @@ async def test_another_scheme_takes_over_what_is_shared_and_nothing_else(world) 
     outcome = await construct(seed, [w.SKILL], world.workshop(script, terms=REVERSE), seen)
     assert outcome.status is Status.ACCEPTED
     assert [s[0] for s in seen.steps()] == ["verifier", "solution", "validation", "task"]
+
+
+async def test_another_scheme_reads_the_skills_of_its_seeds_only_in_the_revision_that_counts(
+    world, monkeypatch
+) -> None:
+    await walk(world.workshop(w.good_script()))
+    later = w.SKILL.model_copy(update={"revision": 1, "siblings": ("run.py",)})
+    world.store.put_all([later, w.SKILL.model_copy(update={"skill_id": "of-no-seed"})])
+    target, read = MemoryStore(), list[type]()
+    whole = MemoryStore.rows
+
+    def rows(store, kind, group=None):
+        read.append(kind)
+        return whole(store, kind, group)
+
+    monkeypatch.setattr(MemoryStore, "rows", rows)
+    for _ in range(2):
+        take_over(world.store, target, [w.SEED], Scheme.REVERSE)
+    assert read and Skill not in read
+    monkeypatch.undo()
+    assert [(each.key, each.siblings) for each in target.rows(Skill)] == [(w.SKILL.skill_id, ("run.py",))]
 
 
 async def test_a_seed_without_an_environment_is_not_compared(world) -> None:

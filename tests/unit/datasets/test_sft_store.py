@@ -5,11 +5,15 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from facet_dagster import results
 from facet_dagster.adapters.parquet_store import ParquetStore
 from facet_dagster.cli.sft import make_set
+from facet_dagster.datasets.sft import export_sft
 from facet_dagster.records.base import now
 from facet_dagster.records.rollout import StopReason, Trial, Turn
+from facet_dagster.records.seed import ScenarioSeed
 from facet_dagster.records.sft import SftSet
+from facet_dagster.records.skill import Skill
 from facet_dagster.records.terms import SftTerms
 from facet_dagster.results import make_sft_set
 from facet_dagster.settings import Settings
@@ -49,6 +53,30 @@ def test_the_newest_set_can_be_asked_for_and_the_same_one_is_kept_once(store, tm
     make_sft_set(store, tmp_path / "sft", SftTerms(rows_per_task=1))
     assert len(store.rows(SftSet)) == 2
     assert run_query(root, "sft").set_index("rule").loc["task_cap", "asked"] == "at most 1 per task"
+
+
+def test_only_the_skills_of_seeds_are_read(store, tmp_path, monkeypatch):
+    seed = ScenarioSeed(seed_id="a", title="t", skill_ids=("mine",), hypothesis_ids=(), rationale="r")
+    skill = Skill(skill_id="mine", source="s", path="p", content_hash="c", name="n", description="d", body="b")
+    store.put(seed)
+    store.put_all([skill, skill.model_copy(update={"skill_id": "another"})])
+    given: list[object] = []
+    read: list[object] = []
+    whole = ParquetStore.rows
+
+    def export(trials, directory, *, skills, **terms):
+        given.append(skills)
+        return export_sft(trials, directory, skills=skills, **terms)
+
+    def rows(this, kind, group=None):
+        read.append(kind)
+        return whole(this, kind, group)
+
+    monkeypatch.setattr(results, "export_sft", export)
+    monkeypatch.setattr(ParquetStore, "rows", rows)
+    make_sft_set(store, tmp_path / "sft", SftTerms())
+    assert given == [{"a": [skill]}]
+    assert ScenarioSeed in read and Skill not in read
 
 
 def test_the_command_makes_the_set_and_shows_the_funnel(store, tmp_path):

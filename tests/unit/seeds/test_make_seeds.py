@@ -1,7 +1,7 @@
 """The seed pipeline: incremental, deterministic in order, and careful with what is already paid for."""
 
-from collections.abc import Sequence
-from typing import Any, Literal, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from facet_dagster.records.base import StoredRecord
 from facet_dagster.records.call import ChatRequest
 from facet_dagster.records.outcome import Reason
 from facet_dagster.records.seed import Candidate, Hypothesis, ScenarioSeed
-from facet_dagster.records.skill import Family, Skill, SkillClass
+from facet_dagster.records.skill import Skill
 from facet_dagster.records.terms import SeedingTerms
 from facet_dagster.seeds.pipeline import SeedResult, make_seeds
 from facet_dagster.testing.scripted_model import ScriptedModel
@@ -42,6 +42,9 @@ class DictStore:
         raise NotImplementedError
 
     def put_all(self, records: Sequence[StoredRecord]) -> int:
+        return sum(self.put(record) for record in records)
+
+    def get_all(self, kind: type[R], group: str, keys: Iterable[str]) -> dict[str, R]:
         raise NotImplementedError
 
     def put_blob(self, data: bytes) -> str:
@@ -272,17 +275,9 @@ async def test_progress_over_many_is_not_a_line_each() -> None:
     assert 50 <= sum("skills asked" in line for line in said) <= 150
 
 
-async def test_the_category_is_that_of_the_model_and_otherwise_of_whoever_knows_one() -> None:
-    def view(by: Literal["rule", "model"], skill: Skill, **place: Any) -> SkillClass:
-        return SkillClass(content_hash=skill.content_hash, actionable=True, decided_by=by, evidence="e", **place)
-
-    store = DictStore()
-    store.put(view("rule", SKILLS[0], family=Family.AI, category="by-rule"))
-    store.put(view("model", SKILLS[0], family=Family.DATA, category="by-model"))
-    store.put(view("rule", SKILLS[1], family=Family.AI, category="by-rule"))
-    store.put(view("model", SKILLS[1]))
-    store.put(view("rule", SKILLS[2]))
-    store.put(view("model", SKILLS[2], family=Family.DATA, category="by-model"))
-    store.put(view("rule", SKILLS[3], family=Family.DATA))
-    result = await make(honest(), store)
-    assert result.categories == {"skill0": "by-model", "skill1": "by-rule", "skill2": "by-model", "skill3": Family.DATA}
+async def test_categories_are_passed_on() -> None:
+    terms = SeedingTerms(max_seeds=3)
+    result = await make_seeds(
+        SKILLS, Asker(honest()), LengthEmbedder(), DictStore(), terms=terms, categories={"skill0": "tables"}
+    )
+    assert result.categories == {"skill0": "tables"}

@@ -67,18 +67,6 @@ async def test_nothing_is_asked_twice() -> None:
     assert idle.requests == []
 
 
-async def test_what_a_rule_decided_is_not_asked_and_what_it_left_open_is() -> None:
-    store = MemoryStore()
-    by_rule = SkillClass(content_hash=SKILLS[0].content_hash, actionable=False, decided_by="rule", evidence="prose")
-    store.put(by_rule)
-    store.put(SkillClass(content_hash=SKILLS[1].content_hash, actionable=None, decided_by="rule", evidence="little"))
-    model = ScriptedModel({"skills.classify": all_yes})
-    first, second = await run(model, store, SKILLS[:2])
-    assert first == by_rule
-    assert (second.actionable, second.decided_by) == (True, "model")
-    assert len(model.requests) == 1 and "Skill 2:" not in model.requests[0].messages[0].content
-
-
 @pytest.mark.parametrize(
     ("bad", "why"),
     [

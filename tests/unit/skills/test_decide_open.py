@@ -32,9 +32,10 @@ def workshop(tmp_path: Path) -> Workshop:
                 content_hash=name,
                 skill_id=name,
                 skill_key=name,
+                actionable=actionable,
+                sign="e",
             )
         )
-        store.put(SkillClass(content_hash=name, actionable=actionable, decided_by="rule", evidence="e"))
     return Workshop(
         model=nothing, embedder=nothing, builder=nothing, sandbox=nothing, store=store, ledger=nothing, run_id="r",
         out=tmp_path, organisation="o", model_names={},

@@ -1,10 +1,10 @@
-"""One class for each content: the model's before the rule's, and nothing known is hidden."""
+"""Two classes in one: the model's before the rules', and nothing known is hidden."""
 
 from typing import Any, Literal
 
 import pytest
 
-from facet_dagster.records.skill import Family, SkillClass, class_by_content
+from facet_dagster.records.skill import Family, SkillClass, one_class
 
 
 def view(by: Literal["rule", "model"], actionable: bool | None, **place: Any) -> SkillClass:
@@ -15,7 +15,6 @@ AI = {"family": Family.AI, "category": "a"}
 DATA = {"family": Family.DATA, "category": "d"}
 
 
-@pytest.mark.parametrize("step", [1, -1])
 @pytest.mark.parametrize(
     ("rule", "model", "expected"),
     [
@@ -26,9 +25,14 @@ DATA = {"family": Family.DATA, "category": "d"}
         (view("rule", True), view("model", False, family=Family.DATA), (False, Family.DATA, None)),
     ],
 )
-def test_the_model_goes_first_whatever_the_order(
-    rule: SkillClass, model: SkillClass, expected: tuple[bool, Family, str | None], step: int
-) -> None:
-    found = class_by_content([rule, model][::step])["c"]
+def test_the_model_goes_first(rule: SkillClass, model: SkillClass, expected: tuple[bool, Family, str | None]) -> None:
+    found = one_class(rule, model)
+    assert found is not None
     assert (found.actionable, found.family, found.category) == expected
     assert (found.decided_by, found.evidence) == ("model", "model")
+
+
+def test_one_alone_is_that_one() -> None:
+    assert one_class(view("rule", None), None) == view("rule", None)
+    assert one_class(None, view("model", True)) == view("model", True)
+    assert one_class(None, None) is None

@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -212,7 +213,6 @@ def test_a_skill_that_a_model_refused_is_not_usable(root: Path) -> None:
     store = MemoryStore()
     read(store, root)
     skill = usable_skills(store)[0]
-    assert store.get(SkillClass, "rule", skill.content_hash) is not None
     store.put(
         SkillClass(content_hash=skill.content_hash, actionable=False, decided_by="model", evidence="a sofa is needed")
     )
@@ -341,3 +341,39 @@ def test_skills_by_id_are_the_revisions_that_count(root: Path) -> None:
     bench = load_bench(seed, cast(Workshop, SimpleNamespace(store=store)))
     assert [(skill.skill_id, skill.revision) for skill in bench.skills] == [(changed, 0), (ids[0], 0)]
     assert "skills" not in store.whole
+
+
+class _Killed(Exception):
+    """What ends an ingest in the middle."""
+
+
+class _Dying(MemoryStore):
+    """Ends an ingest before it has a number: its skills are there, its log is not."""
+
+    dies = True
+
+    def put(self, record: StoredRecord) -> bool:
+        if self.dies and isinstance(record, SkillIngest):
+            raise _Killed
+        return super().put(record)
+
+
+@pytest.mark.parametrize("first_too", [True, False])
+def test_a_killed_ingest_leaves_no_revision_that_another_is_taken_for(root: Path, first_too: bool) -> None:
+    store = _Dying()
+    store.dies = first_too
+    for sibling in ("a.py", "b.py"):
+        with suppress(_Killed):
+            read(store, root)
+        (root / TOPICS[0] / sibling).write_text("print()")
+        store.dies = True
+    with pytest.raises(_Killed):
+        read(store, root)
+    (root / TOPICS[0] / "a.py").unlink()
+    store.dies = False
+    read(store, root)
+    (now,) = [skill for skill in usable_skills(store) if skill.name == TOPICS[0]]
+    assert now.siblings == ("b.py",)
+    found = [skill for skill in store.rows(Skill) if skill.skill_id == now.skill_id]
+    assert [skill.siblings for skill in found] == [(), ("a.py",), ("a.py", "b.py"), ("b.py",)]
+    assert len({skill.key for skill in found}) == 4
