@@ -5,7 +5,8 @@
     │   └── StoreTooNew      the store was written by a newer version
     ├── ModelError           the model's endpoint
     │   ├── ModelRefused     it will not answer: key, name, request
-    │   │   └── ContextOverflow  the dialogue is longer than the model's context
+    │   │   └── TextRefused      it will not answer this; something else it may
+    │   │       └── ContextOverflow  the dialogue is longer than the model's context
     │   ├── ModelUnavailable it did not answer after all retries
     │   └── NoRecording      the recorded model has no such answer
     ├── InfrastructureError  daemon, disk, host: never a verdict about a task
@@ -43,7 +44,11 @@ class ModelRefused(ModelError):
     """The endpoint refuses: wrong key, unknown model, malformed request."""
 
 
-class ContextOverflow(ModelRefused):
+class TextRefused(ModelRefused):
+    """The endpoint refuses what was said to it, or so it seems: a filter, a length, an argument it does not know."""
+
+
+class ContextOverflow(TextRefused):
     """The messages are more than the model can see at once."""
 
 

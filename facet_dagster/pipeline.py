@@ -62,7 +62,11 @@ async def decide_open(
     undecided = open_skills(workshop.store)
     if progress:
         progress(f"asking about {len(undecided):,} skills that the rules leave open")
-    return await classify(undecided, workshop.asker, workshop.store, batch=terms.batch, in_flight=terms.in_flight)
+    classes = await classify(undecided, workshop.asker, workshop.store, batch=terms.batch, in_flight=terms.in_flight)
+    still = [each for each in classes if each.actionable is None]
+    if progress and still:
+        progress(f"{len(still):,} of them stay open and are asked about again; the first: {still[0].evidence}")
+    return classes
 
 
 async def plan_seeds(

@@ -3,7 +3,7 @@
 If this page no longer fits a screen or two, a port has grown too wide.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -23,6 +23,7 @@ from facet_dagster.records.container import (
 )
 
 R = TypeVar("R", bound=StoredRecord)
+Came = Callable[[int, NDArray[np.float32]], None]
 
 
 class ChatModel(Protocol):
@@ -32,9 +33,13 @@ class ChatModel(Protocol):
 
 
 class Embedder(Protocol):
-    """Text to vectors: float32 of shape (len(texts), dimensions), each of length 1. Raises what ChatModel raises."""
+    """Text to vectors: float32 of shape (len(texts), dimensions), each of length 1. Raises what ChatModel raises.
 
-    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
+    `came` is told of each part as soon as it is there, by the place of its first text: trouble with one part is not the
+    loss of the others.
+    """
+
+    async def embed(self, texts: Sequence[str], came: Came | None = None) -> NDArray[np.float32]: ...
 
 
 class Container(Protocol):

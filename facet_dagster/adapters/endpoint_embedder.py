@@ -4,6 +4,7 @@ import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from functools import partial
 
 import numpy as np
@@ -12,15 +13,14 @@ from numpy.typing import NDArray
 from openai.types import CreateEmbeddingResponse
 
 from facet_dagster.adapters.openai_trouble import FAULTS, Endpoint, Unusable, one_line
-from facet_dagster.errors import FacetError, ModelRefused
-from facet_dagster.ports import Ledger
+from facet_dagster.errors import FacetError, ModelRefused, TextRefused
+from facet_dagster.ports import Came, Ledger
 from facet_dagster.records.base import digest_of
 from facet_dagster.records.call import CallId, ChatRequest, Completion, Message, Role
 
 STATION = "seeds.embed"
 
 SHORTENINGS = 6  # of a refused text, each to a half: 100,000 characters are then less than 512 tokens
-_OF_THE_TEXTS = {400, 413, 422}  # statuses that may be about what was sent; others are about key, name and address
 
 Floats = NDArray[np.float32]
 
@@ -57,55 +57,57 @@ class EndpointEmbedder:
         self._batch = batch
         self._in_flight = in_flight
 
-    async def embed(self, texts: Sequence[str]) -> Floats:
+    async def embed(self, texts: Sequence[str], came: Came | None = None) -> Floats:
         """Unit vectors, one row per text, in the order of the texts."""
         if not texts:
             return np.zeros((0, 0), dtype=np.float32)
-        batches = [texts[start : start + self._batch] for start in range(0, len(texts), self._batch)]
+        parts: dict[int, Floats] = {}
+
+        def take(start: int, vectors: Floats) -> None:
+            parts[start] = vectors
+            if came:
+                came(start, vectors)
+
         gate = asyncio.Semaphore(self._in_flight)
         troubles: list[FacetError] = []
 
         async with self._connect() as client:
 
-            async def of(batch: Sequence[str]) -> Floats | None:
+            async def of(start: int) -> None:
                 async with gate:
                     if troubles:
-                        return None
+                        return
                     try:
-                        return await self._in_parts(client, batch)
+                        await self._in_parts(client, start, texts[start : start + self._batch], take)
                     except FacetError as trouble:
                         troubles.append(trouble)
-                        return None
 
-            parts = [part for part in await asyncio.gather(*map(of, batches)) if part is not None]
+            await asyncio.gather(*map(of, range(0, len(texts), self._batch)))
         if troubles:
             raise troubles[0]
-        return self._joined(parts)
+        return self._joined([parts[start] for start in sorted(parts)])
 
-    async def _in_parts(self, client: openai.AsyncOpenAI, texts: Sequence[str]) -> Floats:
+    async def _in_parts(self, client: openai.AsyncOpenAI, start: int, texts: Sequence[str], take: Came) -> None:
         """A batch, as a whole or, where its texts are refused, in ever smaller parts; what has come in stays."""
         try:
-            return await self._paid(client, texts)
-        except ModelRefused as refusal:
-            if not _of_the_texts(refusal):
-                raise
+            take(start, await self._paid(client, texts))
+            return
+        except TextRefused as refusal:
             if len(texts) == 1:
-                return await self._shortened(client, texts[0], refusal)
+                take(start, await self._shortened(client, texts[0], refusal))
+                return
         middle = len(texts) // 2
-        parts = [await self._in_parts(client, texts[:middle]), await self._in_parts(client, texts[middle:])]
-        return self._joined(parts)
+        await self._in_parts(client, start, texts[:middle], take)
+        await self._in_parts(client, start + middle, texts[middle:], take)
 
-    async def _shortened(self, client: openai.AsyncOpenAI, text: str, refusal: ModelRefused) -> Floats:
+    async def _shortened(self, client: openai.AsyncOpenAI, text: str, refusal: TextRefused) -> Floats:
         """The vector of the longest beginning that is taken. Raises the refusal of the whole text where none is."""
         for _ in range(SHORTENINGS):
             if len(text) < 2:
                 break
             text = text[: len(text) // 2]
-            try:
+            with suppress(TextRefused):
                 return await self._paid(client, [text])
-            except ModelRefused as again:
-                if not _of_the_texts(again):
-                    raise
         raise refusal
 
     def _joined(self, parts: Sequence[Floats]) -> Floats:
@@ -172,6 +174,7 @@ class EndpointEmbedder:
         return np.asarray(vectors / sizes, dtype=np.float32)
 
     def _senseless(self, what: str) -> ModelRefused:
+        """Not a refusal of the texts: what was paid for is not asked for twice."""
         return ModelRefused(
             f"{self._endpoint.base_url} sent {what} as embeddings of model {self._model!r}: "
             f"check FACET_MODEL_EMBEDDER and {self._endpoint.variables}_BASE_URL"
@@ -184,9 +187,3 @@ class EndpointEmbedder:
             timeout=self._endpoint.timeout_s,
             max_retries=0,
         )
-
-
-def _of_the_texts(refusal: ModelRefused) -> bool:
-    """Whether other texts may be taken. Vectors that make no sense are not asked for twice: they were paid for."""
-    status = refusal.__cause__
-    return isinstance(status, openai.APIStatusError) and status.status_code in _OF_THE_TEXTS

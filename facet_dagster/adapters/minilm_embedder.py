@@ -22,6 +22,7 @@ from threadpoolctl import threadpool_limits
 from tokenizers import Encoding, Tokenizer
 
 from facet_dagster.errors import SettingsError
+from facet_dagster.ports import Came
 
 LOCAL_MODEL = "all-MiniLM-L6-v2"  # under this name the store keeps its vectors
 MAX_TOKENS = 256  # what the model was trained for; longer texts are cut
@@ -41,7 +42,7 @@ class MiniLMEmbedder:
     def __init__(self, package: str = _PACKAGE) -> None:
         self._folder = _model_folder(package)
 
-    async def embed(self, texts: Sequence[str]) -> Floats:
+    async def embed(self, texts: Sequence[str], came: Came | None = None) -> Floats:
         """Unit vectors, one row per text, in the order of the texts. One thread per processor works on them."""
         encodings = self._tokenizer.encode_batch(list(texts))
         batches = _batches([len(encoding.ids) for encoding in encodings])
@@ -52,8 +53,10 @@ class MiniLMEmbedder:
             # Whole batches side by side: threads inside one product would leave all else to one processor.
             with threadpool_limits(1, user_api="blas"):
                 calls = [loop.run_in_executor(pool, work, [encodings[i] for i in batch]) for batch in batches]
-                for batch, rows in zip(batches, await asyncio.gather(*calls), strict=True):
-                    vectors[batch.start : batch.stop] = rows
+                for batch, call in zip(batches, calls, strict=True):
+                    vectors[batch.start : batch.stop] = rows = await call
+                    if came:
+                        came(batch.start, rows)
         finally:
             pool.shutdown(cancel_futures=True)
         return vectors

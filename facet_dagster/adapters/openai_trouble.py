@@ -12,7 +12,7 @@ import openai
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt
 
 from facet_dagster.adapters.retry_waits import wait_before_retry
-from facet_dagster.errors import ContextOverflow, ModelRefused, ModelUnavailable
+from facet_dagster.errors import ContextOverflow, ModelRefused, ModelUnavailable, TextRefused
 
 OPTIONAL = (
     "response_format",
@@ -23,6 +23,7 @@ OPTIONAL = (
 )  # what a request can do without
 
 _TRY_AGAIN = {408, 409, 425, 429}
+_OF_THE_TEXT = {400, 413, 422, 451}  # may be about what was sent; others are about key, name and address
 _OVERFLOW = "context_length_exceeded"
 _OVERFLOWN = re.compile(r"(?i)context (length|window|size)|prompt is too long")
 
@@ -91,7 +92,8 @@ class Endpoint:
             403: f"check that {self.variables}_API_KEY may use this model",
             404: f"check the model name and {self.ends}",
         }.get(error.status_code, otherwise)
-        return ModelRefused(f"{said}: {check}; it said: {one_line(error.message)}")
+        refusal = TextRefused if error.status_code in _OF_THE_TEXT else ModelRefused
+        return refusal(f"{said}: {check}; it said: {one_line(error.message)}")
 
     def _tries(self) -> str:
         return f" in {self.retries + 1} tries" if self.retries else ""

@@ -4,12 +4,13 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from facet_dagster.errors import BudgetSpent, FacetError, ModelRefused, ModelUnavailable
+from facet_dagster.errors import BudgetSpent, FacetError, ModelRefused, ModelUnavailable, TextRefused
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 LEAST_ROW = 4  # troubles: fewer neighbours may share what an endpoint refuses, whatever is in flight
+TEXT_ROW = 50  # texts refused from the very first on: more of them than ever shared what a filter dislikes
 
 
 async def each(items: Sequence[Item], work: Callable[[Item], Awaitable[Result]], in_flight: int) -> list[Result]:
@@ -48,7 +49,9 @@ class Forbearance:
     """Sets trouble with single requests aside, so that one that no endpoint would answer harms nothing else.
 
     As many in a row as calls in flight, and at least LEAST_ROW, mean that the endpoint refuses everything (a wrong
-    key) or is gone: then they are trouble. So it is where there was no answer at all, see `conclude`.
+    key) or is gone: then they are trouble. Not so refusals of the text where anything was answered: however many
+    neighbours share what a filter dislikes, each of them is set aside, and asking costs next to nothing. Where nothing
+    was, TEXT_ROW of them are trouble. So it is where there was no answer at all, see `conclude`.
     `known` says how many answers there are from earlier runs: they count as answers.
     """
 
@@ -69,7 +72,10 @@ class Forbearance:
             result = await call
         except (ModelRefused, ModelUnavailable) as trouble:
             self._last = trouble
-            if self._counts(known_before):
+            of_the_text = isinstance(trouble, TextRefused)
+            if of_the_text and self._answered:
+                self._row = 0  # whoever refuses a text is there
+            elif self._counts(known_before, max(self._limit, TEXT_ROW) if of_the_text else self._limit):
                 raise
             return trouble
         self._answered = True
@@ -81,9 +87,9 @@ class Forbearance:
         if self._last is not None and not self._answered:
             raise self._last
 
-    def _counts(self, known_before: int) -> bool:
+    def _counts(self, known_before: int, limit: int) -> bool:
         """Whether this trouble makes the row too long."""
         if known_before > self._stretch:
             self._stretch, self._row = known_before, 0
         self._row += known_before == self._stretch
-        return known_before == self._stretch and self._row >= self._limit
+        return known_before == self._stretch and self._row >= limit

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from facet_dagster.ports import Came
 from facet_dagster.records.base import digest_of
 
 
@@ -15,10 +16,12 @@ class HashEmbedder:
     def __init__(self, dimensions: int = 64) -> None:
         self._dimensions = dimensions
 
-    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Unit vectors, one row per text."""
-        vectors = [self.vector(text) for text in texts]
-        return np.array(vectors, dtype=np.float32).reshape(-1, self._dimensions)
+    async def embed(self, texts: Sequence[str], came: Came | None = None) -> NDArray[np.float32]:
+        """Unit vectors, one row per text; all at once."""
+        vectors = np.array([self.vector(text) for text in texts], dtype=np.float32).reshape(-1, self._dimensions)
+        if came and len(texts):
+            came(0, vectors)
+        return vectors
 
     def vector(self, text: str) -> NDArray[np.float32]:
         """The unit vector of one text."""

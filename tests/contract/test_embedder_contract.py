@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from facet_dagster.adapters.cached_embedder import CachedEmbedder
 from facet_dagster.adapters.endpoint_embedder import EndpointEmbedder
@@ -61,6 +62,14 @@ async def test_one_unit_vector_per_text(embedder: Embedder) -> None:
     assert vectors.dtype == np.float32
     assert vectors.shape[0] == len(TEXTS)
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-5)
+
+
+async def test_every_part_is_told_of_as_it_comes(embedder: Embedder) -> None:
+    parts: dict[int, NDArray[np.float32]] = {}
+    vectors = await embedder.embed(TEXTS, parts.__setitem__)
+    np.testing.assert_array_equal(np.concatenate([parts[start] for start in sorted(parts)]), vectors)
+    ends = [start + len(part) for start, part in sorted(parts.items())]
+    assert sorted(parts) == [0, *ends[:-1]]
 
 
 async def test_no_texts_give_no_vectors(embedder: Embedder) -> None:

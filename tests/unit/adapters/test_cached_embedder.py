@@ -11,7 +11,7 @@ from facet_dagster.adapters import cached_embedder
 from facet_dagster.adapters.cached_embedder import CachedEmbedder
 from facet_dagster.adapters.parquet_store import ParquetStore
 from facet_dagster.errors import ModelUnavailable, SettingsError
-from facet_dagster.ports import Store
+from facet_dagster.ports import Came, Store
 from facet_dagster.records.vectors import VectorBatch
 from facet_dagster.testing.hash_embedder import HashEmbedder
 from facet_dagster.testing.memory_store import MemoryStore
@@ -20,16 +20,20 @@ from facet_dagster.testing.memory_store import MemoryStore
 class Counting:
     """Hashes words, notes what it is asked, and fails at a given call."""
 
-    def __init__(self, dimensions: int = 16, fails_at: int | None = None) -> None:
+    def __init__(self, dimensions: int = 16, fails_at: int | None = None, came_before: int = 0) -> None:
         self.asked: list[list[str]] = []
+        self._came_before = came_before
         self._inner = HashEmbedder(dimensions)
         self._fails_at = fails_at
 
-    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    async def embed(self, texts: Sequence[str], came: Came | None = None) -> NDArray[np.float32]:
         self.asked.append(list(texts))
         if len(self.asked) == self._fails_at:
+            for number in list(range(len(texts)))[::-1][: self._came_before]:
+                assert came
+                came(number, await self._inner.embed([texts[number]]))
             raise ModelUnavailable("gone")
-        return await self._inner.embed(texts)
+        return await self._inner.embed(texts, came)
 
 
 def over(inner: Counting, store: Store, model: str = "m") -> CachedEmbedder:
@@ -67,6 +71,16 @@ async def test_what_was_finished_before_trouble_stays(monkeypatch: pytest.Monkey
         await over(Counting(fails_at=3), store).embed(["a", "b", "c", "d", "e"])
     await over(again, store).embed(["a", "b", "c", "d", "e"])
     assert again.asked == [["e"]]
+
+
+async def test_what_came_of_a_bulk_before_trouble_stays() -> None:
+    store, again = MemoryStore(), Counting()
+    with pytest.raises(ModelUnavailable):
+        await over(Counting(fails_at=1, came_before=2), store).embed(["a", "b", "c", "d"])
+    vectors = await over(again, store).embed(["a", "b", "c", "d"])
+    assert again.asked == [["a", "b"]]
+    np.testing.assert_array_equal(vectors, await HashEmbedder(16).embed(["a", "b", "c", "d"]))
+    assert len(store.rows(VectorBatch)) == 2
 
 
 async def test_a_model_that_changes_its_dimensions_is_a_clear_error() -> None:

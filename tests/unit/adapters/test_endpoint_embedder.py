@@ -160,3 +160,21 @@ async def test_a_wrong_key_is_not_asked_with_in_parts() -> None:
     with HttpEndpoint([failure(401, "no")]) as endpoint, pytest.raises(ModelRefused, match="API_KEY"):
         await embedder(endpoint.url, MemoryLedger()).embed(["aaaa", "bbbb"])
     assert len(endpoint.requests) == 1
+
+
+async def test_what_came_before_trouble_is_told_of() -> None:
+    def two_letters_are_trouble(request: dict[str, Any]) -> Reply:
+        return failure(401, "no") if "bb" in request["input"] else lengths(request)
+
+    came: dict[int, Any] = {}
+    with HttpEndpoint([two_letters_are_trouble]) as endpoint, pytest.raises(ModelRefused):
+        await embedder(endpoint.url, MemoryLedger(), batch=1).embed(["a", "ccc", "bb", "dddd"], came.__setitem__)
+    assert sorted(came) == [0, 1]
+    came.clear()
+
+    def halves(request: dict[str, Any]) -> Reply:
+        return failure(400, "too many") if len(request["input"]) > 1 else two_letters_are_trouble(request)
+
+    with HttpEndpoint([halves]) as endpoint, pytest.raises(ModelRefused):
+        await embedder(endpoint.url, MemoryLedger(), batch=4).embed(["a", "ccc", "bb", "dddd"], came.__setitem__)
+    assert sorted(came) == [0, 1]

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from facet_dagster.errors import BudgetSpent, ModelRefused, ModelUnavailable
-from facet_dagster.prompts.pool import LEAST_ROW, Forbearance, each
+from facet_dagster.errors import BudgetSpent, ModelRefused, ModelUnavailable, TextRefused
+from facet_dagster.prompts.pool import LEAST_ROW, TEXT_ROW, Forbearance, each
 
 
 async def test_results_keep_the_order_and_few_tasks_serve_many_items() -> None:
@@ -58,6 +58,10 @@ async def silence() -> int:
     raise ModelUnavailable("did not answer")
 
 
+async def filtered() -> int:
+    raise TextRefused("filtered")
+
+
 async def answer() -> int:
     return 1
 
@@ -72,6 +76,28 @@ async def test_single_troubles_are_set_aside_and_a_row_of_them_is_trouble() -> N
         assert isinstance(await forbearance.answer(silence()), ModelUnavailable)
     with pytest.raises(ModelRefused):
         await forbearance.answer(refuse())
+
+
+async def test_texts_that_are_refused_are_no_trouble_where_anything_was_answered() -> None:
+    forbearance = Forbearance(1)
+    assert await forbearance.answer(answer()) == 1
+    for _ in range(2 * TEXT_ROW):
+        assert isinstance(await forbearance.answer(filtered()), TextRefused)
+    for _ in range(2):  # who refuses a text is there: silence before it is no row with silence after it
+        for _ in range(LEAST_ROW - 1):
+            assert isinstance(await forbearance.answer(silence()), ModelUnavailable)
+        assert isinstance(await forbearance.answer(filtered()), TextRefused)
+    forbearance.conclude()
+
+
+async def test_texts_that_are_refused_from_the_first_on_are_trouble_when_they_are_many() -> None:
+    forbearance = Forbearance(1)
+    for _ in range(TEXT_ROW - 1):
+        assert isinstance(await forbearance.answer(filtered()), TextRefused)
+    with pytest.raises(TextRefused):
+        await forbearance.answer(filtered())
+    with pytest.raises(TextRefused):
+        forbearance.conclude()
 
 
 async def test_the_row_is_as_long_as_what_is_in_flight() -> None:

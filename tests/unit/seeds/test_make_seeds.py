@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from facet_dagster.errors import BudgetSpent, ModelRefused, ModelUnavailable
+from facet_dagster.errors import BudgetSpent, ModelRefused, ModelUnavailable, TextRefused
+from facet_dagster.ports import Came
 from facet_dagster.prompts.ask import Asker
 from facet_dagster.records.base import StoredRecord
 from facet_dagster.records.call import ChatRequest
@@ -57,7 +58,7 @@ class DictStore:
 class LengthEmbedder:
     """Texts of like length are alike."""
 
-    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    async def embed(self, texts: Sequence[str], came: Came | None = None) -> NDArray[np.float32]:
         angles = np.radians([len(text) % 90 for text in texts])
         return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
 
@@ -210,6 +211,20 @@ async def test_a_refusal_of_one_request_harms_nothing_else() -> None:
     result = await make(ScriptedModel({"seeds.hypotheses": mostly, "seeds.judge": verdict}), DictStore())
     assert [p.evidence for p in result.problems] == ["skill2: too long"]
     assert len(result.seeds) == 3
+
+
+@pytest.mark.parametrize("in_flight", [1, 4, 16])
+async def test_however_many_neighbours_are_refused_for_their_text_nothing_else_is_lost(in_flight: int) -> None:
+    def hypotheses(request: ChatRequest) -> dict[str, Any] | TextRefused:
+        number = int(request.call.subject.removeprefix("skill"))
+        return TextRefused("filtered") if 1 <= number <= 30 else drafts(request)
+
+    store, terms = DictStore(), SeedingTerms(max_seeds=5, in_flight=in_flight)
+    for _ in range(2):
+        model = ScriptedModel({"seeds.hypotheses": hypotheses, "seeds.judge": verdict})
+        result = await make_seeds(MANY, Asker(model), LengthEmbedder(), store, terms=terms)
+        assert [p.evidence for p in result.problems] == [f"skill{n}: filtered" for n in range(1, 31)]
+        assert len({h.skill_id for h in result.hypotheses}) == len(MANY) - 30
 
 
 async def test_an_endpoint_that_refuses_everything_is_trouble() -> None:

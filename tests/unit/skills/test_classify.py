@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from facet_dagster.errors import ModelRefused, ModelUnavailable
+from facet_dagster.errors import ModelRefused, ModelUnavailable, TextRefused
 from facet_dagster.prompts.ask import Asker
 from facet_dagster.records.base import digest_of
 from facet_dagster.records.call import ChatRequest, Role
@@ -122,6 +122,24 @@ async def test_a_skill_that_is_refused_stays_open_and_no_other(in_flight: int, b
         still_open = [each.evidence for each in classes if each.actionable is None]
         assert sorted(still_open) == ["bees-1: filtered", "eels-1: filtered"]
         assert len(store.rows(SkillClass)) == 3
+
+
+@pytest.mark.parametrize("in_flight", [1, 4])
+@pytest.mark.parametrize("batch", [1, 3, 20])
+async def test_neighbours_that_are_refused_for_their_text_stay_open_and_no_other(in_flight: int, batch: int) -> None:
+    skills = sorted((skill(f"s{n}") for n in range(40)), key=lambda each: each.content_hash)
+    refused = {each.name for each in skills[:12]}
+
+    def filtered(request: ChatRequest) -> Answer:
+        bad = any(f"About {name}.\n" in request.messages[0].content for name in refused)
+        return TextRefused("filtered") if bad else all_yes(request)
+
+    store = MemoryStore()
+    for _ in range(2):
+        model = ScriptedModel({"skills.classify": filtered})
+        classes = await run(model, store, skills, batch=batch, in_flight=in_flight)
+        assert {each.evidence for each in classes if each.actionable is None} == {f"{n}-1: filtered" for n in refused}
+        assert len(store.rows(SkillClass)) == 28
 
 
 async def test_a_batch_that_is_never_answered_stays_open_and_no_other() -> None:
