@@ -17,6 +17,7 @@ from facet_dagster.records.outcome import Component, Reason, Rejected
 from facet_dagster.records.seed import Candidate, Hypothesis, ScenarioSeed
 from facet_dagster.records.skill import Skill
 from facet_dagster.records.terms import SeedingTerms
+from facet_dagster.seeds.bulk import Bulk
 from facet_dagster.seeds.decide import decide
 from facet_dagster.seeds.hypotheses import propose
 from facet_dagster.seeds.judge import Judgement, judge, longer_id
@@ -53,7 +54,7 @@ async def make_seeds(
 ) -> SeedResult:
     """At most `terms.max_seeds` seeds; proposals are judged in order until so many are kept, the rest is not judged.
 
-    Each record is stored as soon as it is made, and what the store holds is not asked again. The result does not
+    What is made is stored, a few at a time, and what the store holds is not asked again. The result does not
     depend on `terms.in_flight`. An answer that cannot be used or does not come costs its skill or proposal only. Raises
     what the store raises, and of the model what is more than single trouble, after the calls in flight have ended.
     """
@@ -81,6 +82,7 @@ async def _hypotheses(
     have = [len(known.get(skill.skill_id, ())) >= wanted for skill in skills]
     forbearance = Forbearance(terms.in_flight, known=sum(have))
     lines = _Lines(have.count(False), "skills asked", say)
+    made_now = Bulk[Hypothesis](store)
 
     async def hypotheses_of(item: tuple[Skill, int]) -> list[Hypothesis] | Rejected:
         skill, known_before = item
@@ -92,13 +94,13 @@ async def _hypotheses(
         if isinstance(proposed, Rejected):
             lines.done(f"{skill.skill_id}: no usable hypotheses")
             return proposed
-        for hypothesis in proposed:
-            store.put(hypothesis)
+        made_now.add(*proposed)
         lines.done(f"{skill.skill_id}: {len(proposed)} hypotheses")
         # A put does not replace: what an interrupted run stored under the same id stands.
         return [made.get(hypothesis.hypothesis_id, hypothesis) for hypothesis in proposed]
 
-    answers = await each(list(zip(skills, accumulate(have), strict=True)), hypotheses_of, terms.in_flight)
+    with made_now:
+        answers = await each(list(zip(skills, accumulate(have), strict=True)), hypotheses_of, terms.in_flight)
     forbearance.conclude()
     return answers
 
@@ -116,6 +118,7 @@ async def _judgements(
     known_before = dict(zip((proposal.hypothesis_ids for proposal in proposals), counts, strict=True))
     forbearance = Forbearance(terms.in_flight, known=sum(p.hypothesis_ids in known for p in proposals))
     lines = _Lines(min(len(proposals), terms.max_seeds), "proposals judged", say)
+    judged_now = Bulk[Candidate](store)
 
     async def judgement_of(proposal: Proposal) -> Judgement | Rejected:
         said = await forbearance.answer(judge(proposal, skills, asker), known_before[proposal.hypothesis_ids])
@@ -123,21 +126,23 @@ async def _judgements(
         if isinstance(answer, Rejected):
             lines.done(f"{proposal.candidate_id}: no usable verdict")
             return answer
-        judgement = _stored(answer, store)
+        judgement = _with_its_seed(answer, store)
+        judged_now.add(judgement.candidate)
         seed = judgement.seed
         lines.done(f"{seed.seed_id}: kept" if seed else f"{proposal.candidate_id}: refused")
         return judgement
 
-    verdicts = await decide(
-        proposals,
-        judgement_of,
-        known=lambda proposal: known.get(proposal.hypothesis_ids),
-        kept=lambda judgement: isinstance(judgement, Judgement) and judgement.candidate.kept,
-        kept_of_skill=Counter(s for j in known.values() if j.candidate.kept for s in j.candidate.skill_ids),
-        max_kept=terms.max_seeds,
-        max_per_skill=terms.seeds_per_skill,
-        in_flight=terms.in_flight,
-    )
+    with judged_now:
+        verdicts = await decide(
+            proposals,
+            judgement_of,
+            known=lambda proposal: known.get(proposal.hypothesis_ids),
+            kept=lambda judgement: isinstance(judgement, Judgement) and judgement.candidate.kept,
+            kept_of_skill=Counter(s for j in known.values() if j.candidate.kept for s in j.candidate.skill_ids),
+            max_kept=terms.max_seeds,
+            max_per_skill=terms.seeds_per_skill,
+            in_flight=terms.in_flight,
+        )
     forbearance.conclude()
     return verdicts
 
@@ -159,8 +164,8 @@ class _Lines:
             self._say(f"{self._count} {self._what}; the last: {line}")
 
 
-def _stored(judgement: Judgement, store: Store) -> Judgement:
-    """The judgement as it stands in the store. A seed id that another combination has got is made longer."""
+def _with_its_seed(judgement: Judgement, store: Store) -> Judgement:
+    """The judgement with its seed as that stands in the store. An id that another combination has is made longer."""
     seed = judgement.seed
     if seed is not None:
         while not store.put(seed):  # before its candidate: a stored candidate that was kept has its seed
@@ -169,7 +174,6 @@ def _stored(judgement: Judgement, store: Store) -> Judgement:
                 seed = there
                 break
             seed = longer_id(seed, judgement.candidate.candidate_id)
-    store.put(judgement.candidate)
     return replace(judgement, seed=seed)
 
 
