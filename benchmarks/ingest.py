@@ -78,19 +78,25 @@ def _measured(dump: Path, store: Path, title: str, wanted: str) -> dict[str, flo
 
 
 def _one(dump: Path, store: Path) -> None:
-    began = time.monotonic()
+    began, used = time.monotonic(), _cpu()
     done = ingest([DumpSource(dump, "corpus")], ParquetStore(str(store)), workers=WORKERS)
     wall = time.monotonic() - began
     own, workers = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
     figures = {
         "wall": wall,
-        "cpu": own.ru_utime + own.ru_stime + workers.ru_utime + workers.ru_stime,
+        "cpu": _cpu() - used,
         "gb": (own.ru_maxrss + WORKERS * workers.ru_maxrss) / (1 << 20),
         "found": done.found,
         "fresh": done.fresh,
         "kept": done.kept,
     }
     print(json.dumps(figures))
+
+
+def _cpu() -> float:
+    """Seconds of CPU so far, of this process and of its workers that have ended."""
+    used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def _write(path: Path, rows: Iterator[dict[str, Any]]) -> None:

@@ -6,6 +6,7 @@ first and at compacted ones second: a row that leaves the first place is already
 in both places counts once; the compacted one, being older, wins.
 """
 
+import gc
 import time
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -109,11 +110,12 @@ class Table:
             if address in self._index:
                 path, row = self._index[address]
                 by_file.setdefault(path, {})[row] = address
-        return {
-            here[row]: parse(kind, text, path)
-            for path, here in sorted(by_file.items())
-            for row, text in self._records(path, here)
-        }
+        with _uncollected():
+            return {
+                here[row]: parse(kind, text, path)
+                for path, here in sorted(by_file.items())
+                for row, text in self._records(path, here)
+            }
 
     def addresses(self, group: str | None) -> list[Address]:
         """All addresses (of one group), sorted; a file is opened only where its name does not tell them."""
@@ -212,6 +214,18 @@ class Table:
 def _open(data: bytes) -> pq.ParquetFile:
     # Read in this thread: Arrow's own threads may outlive the interpreter of a short command and abort it.
     return pq.ParquetFile(pa.BufferReader(data), pre_buffer=False)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """No search for garbage meanwhile: records hold no cycles, and it would go through all of them again and again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 @contextmanager

@@ -91,7 +91,8 @@ class _Space:
         """The hypotheses, one of each skill, that are most alike, and how much: by the cosine of the one at the centre
         with the farthest of the others. Of equals the first."""
         rows = sorted(row for skill in skills for row in self._rows[skill])
-        alike = np.round(self._vectors[rows] @ self._vectors[rows].T, DECIMALS).tolist()
+        vectors = self._vectors[rows]
+        alike = np.round(vectors @ vectors.T, DECIMALS).tolist()
         place = {row: number for number, row in enumerate(rows)}
         ways = product(*([place[row] for row in self._rows[skill]] for skill in skills))
         similarity, chosen = max((_closeness(alike, way), tuple(-n for n in sorted(way))) for way in ways)

@@ -8,7 +8,9 @@ import base64
 import binascii
 import json
 import posixpath
+from collections import deque
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ from facet_dagster.skills.sources.entry import MAX_BYTES, MAX_SIBLINGS, Entry, L
 DUMPS = (".parquet", ".jsonl", ".ndjson")
 _COLUMNS = ("repo", "path", "licence", "text", "raw_b64", "symlink_target", "sibling_files")
 _BATCH = 256
+_AHEAD = 8  # batches that are decoded before they are needed
 _LONGEST_LINE = 64 << 20  # bytes of one JSON line; a longer one is no row of skills
 
 
@@ -53,7 +56,7 @@ class DumpSource:
             if "path" not in names or not names & {"text", "raw_b64"}:
                 raise SettingsError(f"{self.file} is no dump of skills: it needs the columns path, and text or raw_b64")
             columns = [name for name in _COLUMNS if name in names]
-            for batch in file.iter_batches(batch_size=_BATCH, columns=columns):
+            for batch in _ahead(file.iter_batches(batch_size=_BATCH, columns=columns)):
                 yield from _rows(batch)
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             said = (str(error).splitlines() or ["not Parquet"])[0]
@@ -78,6 +81,15 @@ class DumpSource:
         if not isinstance(row, dict) or not isinstance(row.get("path"), str) or not row.keys() & {"text", "raw_b64"}:
             raise SettingsError(f"{self.file}, line {number}, is no row of skills: it needs path, and text or raw_b64")
         return row
+
+
+def _ahead(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The batches, decoded by a thread while those before them are worked on."""
+    with ThreadPoolExecutor(1) as pool:
+        following = deque(pool.submit(next, batches, None) for _ in range(_AHEAD))
+        while (batch := following.popleft().result()) is not None:
+            following.append(pool.submit(next, batches, None))
+            yield batch
 
 
 def _rows(batch: pa.RecordBatch) -> Iterator[Mapping[str, Any]]:
@@ -117,8 +129,9 @@ def _entry(row: Mapping[str, Any], name: str) -> Entry:
 
 def _safe(value: object) -> str:
     """Text that can be stored: JSON may hold lone surrogates, which no encoding takes."""
-    text = str(value)
-    return text if text.isascii() else text.encode("utf-8", errors="backslashreplace").decode()
+    if isinstance(value, str) and value.isascii():
+        return value
+    return str(value).encode("utf-8", errors="backslashreplace").decode()
 
 
 def _bytes(row: Mapping[str, Any]) -> bytes | Refusal:
