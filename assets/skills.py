@@ -12,6 +12,7 @@ from facet_dagster.records.base import digest_of
 from facet_dagster.records.skill import Skill, SkillFault, SkillIngest, SkillReject
 from facet_dagster.skills.history import read_history
 from facet_dagster.skills.stats import SkillStats, stats_of
+from facet_dagster.skills.usable import Kept, kept_in
 from facet_dagster.yields.bars import bars_png
 from resources.doors import Doors
 from resources.watching import Onlooker
@@ -68,9 +69,8 @@ def skill_folders(
 
 
 def _skills(store: Store, ingest: SkillIngest, stats: SkillStats) -> dg.MaterializeResult[None]:
-    entries = sorted((e for e in read_history(store).live() if e.state == "kept"), key=lambda e: e.skill_key)
-    sample = [store.get(Skill, "all", entry.skill_key) for entry in entries[:SAMPLE]]
-    shown = [skill for skill in sample if skill is not None]
+    kept = sorted(kept_in(read_history(store), store), key=lambda each: each.entry.skill_key)
+    shown = list(store.get_all(Skill, "all", (each.entry.skill_key for each in kept[:SAMPLE])).values())
     return dg.MaterializeResult(
         asset_key="skills",
         metadata={
@@ -80,6 +80,7 @@ def _skills(store: Store, ingest: SkillIngest, stats: SkillStats) -> dg.Material
             "new_or_changed": ingest.fresh,
             "removed": ingest.removed,
             "open": stats.open,
+            "read_under_earlier_rules": stats.outdated.total(),
             "funnel": table(("step", "folders"), stats.funnel),
             "sources": table(("source", "folders"), stats.sources.most_common()),
             "licences": table(("licence", "skills"), stats.licences.most_common()),
@@ -89,13 +90,19 @@ def _skills(store: Store, ingest: SkillIngest, stats: SkillStats) -> dg.Material
             "sample": table(("skill", "name", "description"), ((s.skill_id, s.name, s.description) for s in shown)),
             "notes": table(("skill", "notes"), ((s.skill_id, "; ".join(s.notes)) for s in shown if s.notes)),
         },
-        data_version=dg.DataVersion(digest_of("\n".join(entry.skill_key for entry in entries))[:32]),
+        data_version=dg.DataVersion(digest_of("\n".join(_known_of(each) for each in kept))[:32]),
     )
+
+
+def _known_of(kept: Kept) -> str:
+    """All of a skill that those downstream see: its text, and its class."""
+    view = kept.view
+    return f"{kept.entry.skill_key} {view.actionable} {view.family} {view.category}" if view else kept.entry.skill_key
 
 
 def _rejects(store: Store, stats: SkillStats) -> dg.MaterializeResult[None]:
     entries = sorted((e for e in read_history(store).live() if e.reject_key), key=lambda e: e.reject_key)
-    sample = [store.get(SkillReject, "all", entry.reject_key) for entry in entries[:SAMPLE]]
+    sample = store.get_all(SkillReject, "all", (entry.reject_key for entry in entries[:SAMPLE])).values()
     reasons = dict(stats.reasons.most_common())
     return dg.MaterializeResult(
         asset_key="skill_rejects",
@@ -104,9 +111,7 @@ def _rejects(store: Store, stats: SkillStats) -> dg.MaterializeResult[None]:
             "dagster/column_schema": columns(SkillReject),
             "picture": picture(_REASONS, bars_png(_REASONS, reasons)),
             "reasons": table(("reason", "folders"), reasons.items()),
-            "sample": table(
-                ("folder", "reason", "evidence"), ((r.path, r.fault, r.evidence) for r in sample if r is not None)
-            ),
+            "sample": table(("folder", "reason", "evidence"), ((r.path, r.fault, r.evidence) for r in sample)),
         },
         data_version=dg.DataVersion(digest_of("\n".join(entry.reject_key for entry in entries))[:32]),
     )
