@@ -1,5 +1,6 @@
 """A running container behind the Container port: commands, files in and out, freezing to an image."""
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 from uuid import uuid4
@@ -10,6 +11,7 @@ from docker.errors import APIError, NotFound
 from facet_dagster.adapters.docker_calls import EngineCalls, uninterrupted
 from facet_dagster.adapters.docker_exec import CommandRun
 from facet_dagster.adapters.docker_files import first_file, is_regular, pack
+from facet_dagster.adapters.docker_stream import DockerStream
 from facet_dagster.adapters.docker_watch import api_url, stop_now
 from facet_dagster.records.container import Command, CommandResult, FileEntry, Limits
 
@@ -19,11 +21,15 @@ FROZEN = "facet-frozen"
 class DockerContainer:
     """Made by DockerSandbox.open. Everything works on a stopped container too; `run` starts it again."""
 
-    def __init__(self, api: APIClient, calls: EngineCalls, container_id: str, limits: Limits) -> None:
+    def __init__(
+        self, api: APIClient, calls: EngineCalls, container_id: str, limits: Limits, starts: asyncio.Semaphore
+    ) -> None:
         self._api = api
         self._calls = calls
         self._id = container_id
         self._limits = limits
+        self._starts = starts
+        self._streams: list[DockerStream] = []
 
     async def run(self, command: Command) -> CommandResult:
         """Run a script under limits.
@@ -32,6 +38,19 @@ class DockerContainer:
         its files stay, and the next command finds the container started anew.
         """
         return await CommandRun(self._api, self._calls, self._id, command, self._limits).result()
+
+    async def attach(self, script: str) -> DockerStream:
+        """Start a script that goes on running; it starts when it is its turn among the containers that start."""
+        stream = DockerStream(self._api, self._calls, self._id, self._limits)
+        self._streams.append(stream)
+        async with self._starts:
+            await stream.open(script)
+        return stream
+
+    async def leave(self) -> None:
+        """Let go of everything that was attached to."""
+        for stream in self._streams:
+            await stream.close()
 
     async def put(self, files: Sequence[FileEntry], *, owner: str = "root") -> None:
         """Copy files in; missing parent directories are made (0755) for the same owner ("root" or the agent)."""

@@ -213,7 +213,7 @@ async def test_services_are_waited_for(sandbox, container, ready, stop):
     container.ready = ready
     environment = ENVIRONMENT.model_copy(update={"materials": materials})
     trial, _ = await walk(sandbox, [say(done=True), say(done=True)], environment=environment)
-    assert trial.stop is stop and container.users == ({"root", "agent"} if ready else {"root"})
+    assert trial.stop is stop and container.users == {"root"} and len(container.streams) == ready
 
 
 async def test_recorded_answers_are_marked(sandbox):
