@@ -19,6 +19,7 @@ from facet_dagster.records.rollout import Handover, Trial, Turn
 from facet_dagster.rollout.journal import cut_trials, forget, journal
 from facet_dagster.rollout.limits import TrialLimits
 from facet_dagster.rollout.trial import begin, run_trial
+from facet_dagster.side_by_side import to_their_ends
 from facet_dagster.tasks import accepted_bench, export_accepted
 from facet_dagster.validation.grade import grade
 from facet_dagster.validation.kit import contents_of_tests
@@ -36,26 +37,31 @@ async def roll_out(seed_id: str, workshop: Workshop, slots: asyncio.Semaphore | 
     bench = accepted_bench(seed_id, workshop)
     if bench is None:
         return []
-    async with slots:
-        await bench.ensure_image()
     task = bench.body(Task, Component.TASK)
     done = _graded(bench, task)
-    if workshop.harbor is not None:  # the task as it now stands, whole before anybody reads it
-        export_accepted(bench, task.rounds, workshop.store.rows(ComponentVersion, seed_id))
     missing = [attempt for attempt in range(workshop.rollouts.attempts) if attempt not in done]
+    if missing:
+        async with slots:
+            await _affordable(workshop)
+            await bench.ensure_image()
+        if workshop.harbor is not None:  # the task as it now stands, whole before anybody reads it
+            export_accepted(bench, task.rounds, workshop.store.rows(ComponentVersion, seed_id))
 
     async def one(attempt: int) -> Trial:
         async with slots:
+            await _affordable(workshop)
             made = _by_harbor if workshop.harbor is not None else _attempt
             return await made(bench, task, attempt)
 
     # One attempt's end, even by a bug, does not throw away what the others have paid for.
-    ended = await asyncio.gather(*(one(attempt) for attempt in missing), return_exceptions=True)
-    for end in ended:
-        if isinstance(end, BaseException):
-            raise end
-    done.update({trial.attempt: trial for trial in ended if isinstance(trial, Trial)})
+    made = await to_their_ends(one(attempt) for attempt in missing)
+    done.update({trial.attempt: trial for trial in made})
     return [done[attempt] for attempt in sorted(done)]
+
+
+async def _affordable(workshop: Workshop) -> None:
+    """Raise BudgetSpent before anything is started that could not make its first call."""
+    await asyncio.to_thread(workshop.ledger.check)
 
 
 def open_trials(workshop: Workshop) -> Path:

@@ -1,6 +1,5 @@
 """A running container behind the Container port: commands, files in and out, freezing to an image."""
 
-import asyncio
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 from uuid import uuid4
@@ -21,14 +20,11 @@ FROZEN = "facet-frozen"
 class DockerContainer:
     """Made by DockerSandbox.open. Everything works on a stopped container too; `run` starts it again."""
 
-    def __init__(
-        self, api: APIClient, calls: EngineCalls, container_id: str, limits: Limits, starts: asyncio.Semaphore
-    ) -> None:
+    def __init__(self, api: APIClient, calls: EngineCalls, container_id: str, limits: Limits) -> None:
         self._api = api
         self._calls = calls
         self._id = container_id
         self._limits = limits
-        self._starts = starts
         self._streams: list[DockerStream] = []
 
     async def run(self, command: Command) -> CommandResult:
@@ -40,11 +36,10 @@ class DockerContainer:
         return await CommandRun(self._api, self._calls, self._id, command, self._limits).result()
 
     async def attach(self, script: str) -> DockerStream:
-        """Start a script that goes on running; it starts when it is its turn among the containers that start."""
+        """Start a script that goes on running."""
         stream = DockerStream(self._api, self._calls, self._id, self._limits)
         self._streams.append(stream)
-        async with self._starts:
-            await stream.open(script)
+        await stream.open(script)
         return stream
 
     async def leave(self) -> None:

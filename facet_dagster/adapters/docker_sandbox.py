@@ -38,11 +38,10 @@ class DockerSandbox:
     async def open(self, spec: ContainerSpec) -> AsyncIterator[DockerContainer]:
         """Start a container; leaving the context removes it with its volumes, cancelled or not."""
         name = f"facet-{uuid4().hex}"  # ours to choose, so that it can be removed before its id is known
-        starts = self._starts.get()
         try:
-            async with starts:
+            async with self._starts.get():
                 container_id = await uninterrupted(self._calls.call("start a container", self._start, name, spec))
-            container = DockerContainer(self._client.api, self._calls, container_id, spec.limits, starts)
+            container = DockerContainer(self._client.api, self._calls, container_id, spec.limits)
             try:
                 yield container
             finally:

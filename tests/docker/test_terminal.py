@@ -148,15 +148,7 @@ async def test_a_terminal_that_its_agent_stops_is_dead(
             await terminal.exchange([("pkill -STOP tmux\n", 0.5)])
 
 
-LEFT = [
-    "exit\n",
-    "C-d",
-    "kill -9 $PPID $$\n",
-    "kill -9 -1\n",
-    "pkill -9 bash\n",
-    "pkill -9 tmux\n",
-    "tmux kill-server\n",
-]
+KILLED = ["kill -9 $PPID $$\n", "kill -9 -1\n", "pkill -9 bash\n", "pkill -9 tmux\n", "tmux kill-server\n"]
 
 
 @pytest.mark.parametrize("end", ["exit\n", "C-d", *KILLED])
