@@ -7,11 +7,11 @@ import asyncio
 from functools import partial
 from pathlib import Path
 
-from facet_dagster.jobs import TaskRef, import_job
+from facet_dagster.jobs import TaskRef, import_job, is_graded, task_digest
 from facet_dagster.makers import Bench
 from facet_dagster.ports import Store
 from facet_dagster.records.authoring import Verifier
-from facet_dagster.records.base import digest_of, now
+from facet_dagster.records.base import digest_of
 from facet_dagster.records.bundle import ComponentVersion, Task
 from facet_dagster.records.call import Role
 from facet_dagster.records.outcome import Component
@@ -118,13 +118,16 @@ async def _attempt(bench: Bench, task: Task, attempt: int) -> Trial:
 
 
 async def _by_harbor(bench: Bench, task: Task, attempt: int) -> Trial:
-    """As _attempt, by Harbor's agent on the exported task. Trouble without a job folder is raised."""
+    """As _attempt, by Harbor's agent on the exported task. Trouble without a job folder is raised.
+
+    The job is named by what is attempted, so that one whose process died after it was paid for is found again.
+    """
     workshop, seed_id = bench.workshop, bench.seed.seed_id
     assert workshop.harbor is not None
     teacher = workshop.model_names[Role.TEACHER]
-    name = f"{seed_id}-{attempt:03d}-{digest_of(f'{workshop.run_id}{now()}')[:12]}"
+    name = f"{seed_id}-{attempt:03d}-{digest_of(f'{task.bundle} {teacher}')[:12]}"
     job = await workshop.harbor.run(
-        workshop.tasks / task.directory, model=teacher, jobs=workshop.out / "jobs", name=name
+        workshop.tasks / task.directory, model=teacher, jobs=workshop.out / "jobs", name=name, whole=is_graded
     )
     ref = TaskRef(seed=seed_id, task=task.name, bundle=task.bundle)
     (trial,) = import_job(job, {task.name: ref})
@@ -133,19 +136,23 @@ async def _by_harbor(bench: Bench, task: Task, attempt: int) -> Trial:
     return trial
 
 
-def import_jobs(folder: Path, store: Store, organisation: str) -> list[Trial]:
-    """Keep the trials of a job folder made elsewhere; importing it again changes nothing."""
-    tasks = {
-        version.group: version.body.bundle for version in store.rows(ComponentVersion) if isinstance(version.body, Task)
-    }
+def import_jobs(folder: Path, store: Store, tasks: Path) -> tuple[list[Trial], list[str]]:
+    """Keep the trials of a job folder made elsewhere; importing it again changes nothing.
+
+    `tasks` is where our tasks are exported. A trial belongs to the bundle that was exported last only where Harbor's
+    digest of its task is that of the folder; the names of the others come second: such a trial is kept with Harbor's
+    checksum as its bundle, and no set takes it for one on the current task.
+    """
+    last = {v.body.name: (v.group, v.body) for v in store.rows(ComponentVersion) if isinstance(v.body, Task)}
     known = {
-        f"{organisation}/{seed}": TaskRef(seed=seed, task=f"{organisation}/{seed}", bundle=bundle)
-        for seed, bundle in tasks.items()
+        name: TaskRef(seed=seed, task=name, bundle=task.bundle, folder=task_digest(tasks / task.directory))
+        for name, (seed, task) in last.items()
     }
     trials = import_job(folder, known)
     for trial in trials:
         store.put(trial)
-    return trials
+    strange = {t.task for t in trials if t.task in known and t.bundle != known[t.task].bundle}
+    return trials, sorted(strange)
 
 
 def _limits(workshop: Workshop) -> TrialLimits:

@@ -3,7 +3,7 @@
 If this page no longer fits a screen or two, a port has grown too wide.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -101,8 +101,11 @@ class ImageBuilder(Protocol):
 class TrialEngine(Protocol):
     """Another program's agent. Raises InfrastructureError where it leaves no job, SettingsError where it is missing."""
 
-    async def run(self, task: Path, *, model: str, jobs: Path, name: str) -> Path:
-        """One attempt at the exported task; its job folder `jobs/name`, as Harbor lays it out."""
+    async def run(self, task: Path, *, model: str, jobs: Path, name: str, whole: Callable[[Path], bool]) -> Path:
+        """One attempt at the exported task; its job folder `jobs/name`, as Harbor lays it out.
+
+        A folder of that name that is `whole` was made by an earlier process, and is returned as it is.
+        """
         ...
 
 

@@ -19,6 +19,7 @@ from facet_dagster.adapters.docker_sweep import remove_run, sweep_dead
 from facet_dagster.adapters.endpoint_embedder import EndpointEmbedder
 from facet_dagster.adapters.engine import connect
 from facet_dagster.adapters.harbor_engine import HarborEngine
+from facet_dagster.adapters.harbor_leftovers import left_jobs, remove_containers
 from facet_dagster.adapters.ledger import StoreLedger
 from facet_dagster.adapters.metered_model import MeteredModel
 from facet_dagster.adapters.minilm_embedder import LOCAL_MODEL, MiniLMEmbedder
@@ -71,6 +72,7 @@ def open_workshop(settings: Settings, *, run_id: str, progress: Callable[[str], 
     )
     in_flight = settings.rollouts.in_flight + settings.construction.seeds_in_flight
     with open_engine(run_id, progress, in_flight=in_flight, starts=settings.rollouts.starts) as engine:
+        _sweep_harbor(settings, progress)
         yield Workshop(
             model=MeteredModel(inner, store=store, ledger=ledger, names=names, in_flight=models.in_flight),
             embedder=_embedder(models, store, ledger, run_id, progress),
@@ -122,6 +124,12 @@ def open_engine(
         with suppress(InfrastructureError), engine_errors("remove what the run made"):
             remove_run(client, run_id)
         client.close()
+
+
+def _sweep_harbor(settings: Settings, progress: Callable[[str], None]) -> None:
+    left = left_jobs(settings.out / "jobs")
+    if left and (removed := remove_containers(connect(), left)):
+        progress(f"removed {removed} container(s), network(s) and image(s) that a killed Harbor had left behind")
 
 
 def _stand_ins(client: DockerClient, base: str) -> dict[str, str]:
