@@ -12,6 +12,7 @@ from assets.streaming import Event, Put, stream
 from facet_dagster.construction import TROUBLE
 from facet_dagster.records.base import digest_of
 from facet_dagster.records.rollout import Trial
+from facet_dagster.side_by_side import to_their_ends
 from resources.doors import Doors
 from resources.watching import Onlooker
 from resources.workshop import Session
@@ -54,9 +55,7 @@ def trajectories(
         onlooker.note(f"{seed} rolled out: {_summary(trials, troubles.get(seed))}")
 
     async def work(put: Put) -> None:
-        async with asyncio.TaskGroup() as group:
-            for seed in context.partition_keys:
-                group.create_task(one(seed, put))
+        await to_their_ends(one(seed, put) for seed in context.partition_keys)
 
     yield from stream(work)
     if troubles:

@@ -1,8 +1,9 @@
 """What the agent itself costs, and whether many trials at once get lost: python benchmarks/rollouts.py [TRIALS] [TURNS]
 
 Trials side by side on real containers against a scripted endpoint on this machine, through the real store, ledger and
-journal. Every turn types one command and waits 0.2 s. Measured: seconds of a turn beside model and waits, container
-start to first prompt, trials lost, peak memory of this process, lag of the event loop. Grading is left out.
+journal. Every turn types one command and waits 0.2 s. Measured: seconds of a turn beside model and waits, seconds to
+the first prompt (of more trials than containers may start at a time, the queue for a start included), trials lost, peak
+memory of this process, lag of the event loop. Grading is left out.
 """
 
 import asyncio
@@ -114,7 +115,7 @@ def _report(
     print(
         f"overhead per turn: median {statistics.median(overheads) * 1000:.0f} ms, best {min(overheads) * 1000:.0f} ms"
     )
-    print(f"container start to first prompt: median {statistics.median(starts):.2f} s, best {min(starts):.2f} s")
+    print(f"queue and start to first prompt: median {statistics.median(starts):.2f} s, best {min(starts):.2f} s")
     print(f"memory of this process at its peak: {peak:.0f} MB [1500]")
     print(f"event loop: longest lag {max(lags) * 1000:.0f} ms, median {statistics.median(lags) * 1000:.1f} ms")
     print(f"throughput: {len(whole) / seconds * 60:.1f} trials, {len(overheads) / seconds * 60:.0f} turns a minute")

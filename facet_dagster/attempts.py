@@ -7,11 +7,11 @@ import asyncio
 from functools import partial
 from pathlib import Path
 
-from facet_dagster.jobs import TaskRef, import_job
+from facet_dagster.jobs import TaskRef, import_job, is_graded, task_digest
 from facet_dagster.makers import Bench
 from facet_dagster.ports import Store
 from facet_dagster.records.authoring import Verifier
-from facet_dagster.records.base import digest_of, now
+from facet_dagster.records.base import digest_of
 from facet_dagster.records.bundle import ComponentVersion, Task
 from facet_dagster.records.call import Role
 from facet_dagster.records.outcome import Component
@@ -19,6 +19,7 @@ from facet_dagster.records.rollout import Handover, Trial, Turn
 from facet_dagster.rollout.journal import cut_trials, forget, journal
 from facet_dagster.rollout.limits import TrialLimits
 from facet_dagster.rollout.trial import begin, run_trial
+from facet_dagster.side_by_side import to_their_ends
 from facet_dagster.tasks import accepted_bench, export_accepted
 from facet_dagster.validation.grade import grade
 from facet_dagster.validation.kit import contents_of_tests
@@ -36,26 +37,31 @@ async def roll_out(seed_id: str, workshop: Workshop, slots: asyncio.Semaphore | 
     bench = accepted_bench(seed_id, workshop)
     if bench is None:
         return []
-    async with slots:
-        await bench.ensure_image()
     task = bench.body(Task, Component.TASK)
     done = _graded(bench, task)
-    if workshop.harbor is not None:  # the task as it now stands, whole before anybody reads it
-        export_accepted(bench, task.rounds, workshop.store.rows(ComponentVersion, seed_id))
     missing = [attempt for attempt in range(workshop.rollouts.attempts) if attempt not in done]
+    if missing:
+        async with slots:
+            await _affordable(workshop)
+            await bench.ensure_image()
+        if workshop.harbor is not None:  # the task as it now stands, whole before anybody reads it
+            export_accepted(bench, task.rounds, workshop.store.rows(ComponentVersion, seed_id))
 
     async def one(attempt: int) -> Trial:
         async with slots:
+            await _affordable(workshop)
             made = _by_harbor if workshop.harbor is not None else _attempt
             return await made(bench, task, attempt)
 
     # One attempt's end, even by a bug, does not throw away what the others have paid for.
-    ended = await asyncio.gather(*(one(attempt) for attempt in missing), return_exceptions=True)
-    for end in ended:
-        if isinstance(end, BaseException):
-            raise end
-    done.update({trial.attempt: trial for trial in ended if isinstance(trial, Trial)})
+    made = await to_their_ends(one(attempt) for attempt in missing)
+    done.update({trial.attempt: trial for trial in made})
     return [done[attempt] for attempt in sorted(done)]
+
+
+async def _affordable(workshop: Workshop) -> None:
+    """Raise BudgetSpent before anything is started that could not make its first call."""
+    await asyncio.to_thread(workshop.ledger.check)
 
 
 def open_trials(workshop: Workshop) -> Path:
@@ -112,13 +118,16 @@ async def _attempt(bench: Bench, task: Task, attempt: int) -> Trial:
 
 
 async def _by_harbor(bench: Bench, task: Task, attempt: int) -> Trial:
-    """As _attempt, by Harbor's agent on the exported task. Trouble without a job folder is raised."""
+    """As _attempt, by Harbor's agent on the exported task. Trouble without a job folder is raised.
+
+    The job is named by what is attempted, so that one whose process died after it was paid for is found again.
+    """
     workshop, seed_id = bench.workshop, bench.seed.seed_id
     assert workshop.harbor is not None
     teacher = workshop.model_names[Role.TEACHER]
-    name = f"{seed_id}-{attempt:03d}-{digest_of(f'{workshop.run_id}{now()}')[:12]}"
+    name = f"{seed_id}-{attempt:03d}-{digest_of(f'{task.bundle} {teacher}')[:12]}"
     job = await workshop.harbor.run(
-        workshop.tasks / task.directory, model=teacher, jobs=workshop.out / "jobs", name=name
+        workshop.tasks / task.directory, model=teacher, jobs=workshop.out / "jobs", name=name, whole=is_graded
     )
     ref = TaskRef(seed=seed_id, task=task.name, bundle=task.bundle)
     (trial,) = import_job(job, {task.name: ref})
@@ -127,19 +136,23 @@ async def _by_harbor(bench: Bench, task: Task, attempt: int) -> Trial:
     return trial
 
 
-def import_jobs(folder: Path, store: Store, organisation: str) -> list[Trial]:
-    """Keep the trials of a job folder made elsewhere; importing it again changes nothing."""
-    tasks = {
-        version.group: version.body.bundle for version in store.rows(ComponentVersion) if isinstance(version.body, Task)
-    }
+def import_jobs(folder: Path, store: Store, tasks: Path) -> tuple[list[Trial], list[str]]:
+    """Keep the trials of a job folder made elsewhere; importing it again changes nothing.
+
+    `tasks` is where our tasks are exported. A trial belongs to the bundle that was exported last only where Harbor's
+    digest of its task is that of the folder; the names of the others come second: such a trial is kept with Harbor's
+    checksum as its bundle, and no set takes it for one on the current task.
+    """
+    last = {v.body.name: (v.group, v.body) for v in store.rows(ComponentVersion) if isinstance(v.body, Task)}
     known = {
-        f"{organisation}/{seed}": TaskRef(seed=seed, task=f"{organisation}/{seed}", bundle=bundle)
-        for seed, bundle in tasks.items()
+        name: TaskRef(seed=seed, task=name, bundle=task.bundle, folder=task_digest(tasks / task.directory))
+        for name, (seed, task) in last.items()
     }
     trials = import_job(folder, known)
     for trial in trials:
         store.put(trial)
-    return trials
+    strange = {t.task for t in trials if t.task in known and t.bundle != known[t.task].bundle}
+    return trials, sorted(strange)
 
 
 def _limits(workshop: Workshop) -> TrialLimits:

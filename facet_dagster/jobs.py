@@ -25,18 +25,37 @@ _ENDS = {"AgentTimeoutError": StopReason.TIME_LIMIT}
 
 
 class TaskRef(Record):
-    """Which of our tasks a trial was made on."""
+    """Which of our tasks a trial was made on. With a `folder` (task_digest), trials on it alone."""
 
     seed: str
     task: str
     bundle: str
+    folder: str | None = None
+
+
+def task_digest(folder: Path) -> str:
+    """Harbor's digest of a task folder of ours (`task.digest` in a trial's lock.json): paths and contents."""
+    lines = []
+    for path in sorted(folder.rglob("*"), key=lambda path: path.relative_to(folder).as_posix()):
+        if path.is_file():
+            lines.append(f"{path.relative_to(folder).as_posix()}\0{digest_of(path.read_bytes())}\n")
+    return f"sha256:{digest_of(''.join(lines))}"
+
+
+def is_graded(folder: Path) -> bool:
+    """Whether a job folder holds a finished trial, and all it holds are graded."""
+    try:
+        return all(trial.grade is not None for trial in import_job(folder, {}))
+    except SettingsError:
+        return False
 
 
 def import_job(folder: Path, known: Mapping[str, TaskRef]) -> list[Trial]:
     """The finished trials of a job folder, in the order of their names; attempts are counted per task and model.
 
     `known` are our tasks by name (`org/name`); a trial on another task belongs to a seed called after the task, and
-    its bundle is Harbor's checksum of the task. Raises SettingsError where the folder is no job.
+    its bundle is Harbor's checksum of the task, as it is on another state of a known one. Raises SettingsError where
+    the folder is no job.
     """
     found = [_object(path, strict=True) | {"folder": path.parent} for path in sorted(folder.glob("*/result.json"))]
     results = [result for result in found if "trial_name" in result]
@@ -54,6 +73,9 @@ def _trial(result: Mapping[str, Any], job: str, known: Mapping[str, TaskRef]) ->
     name = str(result.get("task_name") or "task")
     checksum = str(result.get("task_checksum") or digest_of(name))
     ref = known.get(name) or TaskRef(seed=name.rpartition("/")[2], task=name, bundle=checksum)
+    made_on = (_object(result["folder"] / "lock.json").get("task") or {}).get("digest")
+    if ref.folder is not None and ref.folder != made_on:
+        ref = ref.model_copy(update={"bundle": checksum})
     turns, handovers = _dialogue(result["folder"] / "agent")
     error = result.get("exception_info") or {}
     grade = _grade(result)
@@ -207,7 +229,7 @@ def _bytes(path: Path) -> bytes | None:
 
 def _object(path: Path, *, strict: bool = False) -> dict[str, Any]:
     try:
-        value = json.loads(path.read_bytes())
+        value = json.loads(_bytes(path) or b"{}")
     except ValueError as error:
         if strict:
             raise SettingsError(f"{path} is no result of Harbor: {error}") from error

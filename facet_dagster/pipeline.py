@@ -18,6 +18,7 @@ from facet_dagster.records.seed import ScenarioSeed
 from facet_dagster.records.skill import Skill, SkillClass, SkillIngest
 from facet_dagster.records.terms import IngestTerms
 from facet_dagster.seeds.pipeline import SeedResult, make_seeds
+from facet_dagster.side_by_side import to_their_ends
 from facet_dagster.skills.classify import classify
 from facet_dagster.skills.history import read_history
 from facet_dagster.skills.ingest import ingest
@@ -119,8 +120,4 @@ async def construct_seeds(
             of_seed = [skills[skill_id] for skill_id in seed.skill_ids]
             return await construct(seed, of_seed, workshop, watcher, selection=selection)
 
-    ended = await asyncio.gather(*(walk(seed) for seed in seeds), return_exceptions=True)
-    for end in ended:
-        if isinstance(end, BaseException):
-            raise end
-    return [end for end in ended if isinstance(end, SeedOutcome)]
+    return await to_their_ends(walk(seed) for seed in seeds)

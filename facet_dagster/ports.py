@@ -42,10 +42,33 @@ class Embedder(Protocol):
     async def embed(self, texts: Sequence[str], came: Came | None = None) -> NDArray[np.float32]: ...
 
 
+class Stream(Protocol):
+    """A command that goes on running. Raises InfrastructureError when the engine fails."""
+
+    @property
+    def limit(self) -> str | None:
+        """Which bound of the container ended it ("disk"), if one did."""
+        ...
+
+    async def send(self, data: bytes) -> None:
+        """Write to its input; where it has ended, nothing happens."""
+        ...
+
+    async def receive(self) -> bytes:
+        """The next bytes of its output, stdout and stderr alike; empty once it has ended."""
+        ...
+
+    async def close(self) -> None: ...
+
+
 class Container(Protocol):
     """A running container. Raises InfrastructureError when the engine, not the command, fails."""
 
     async def run(self, command: Command) -> CommandResult: ...
+
+    async def attach(self, script: str) -> Stream:
+        """Start a bash script as the agent's user that goes on running, at the longest until the container is left."""
+        ...
 
     async def put(self, files: Sequence[FileEntry], *, owner: str = "root") -> None: ...
 
@@ -83,8 +106,11 @@ class ImageBuilder(Protocol):
 class TrialEngine(Protocol):
     """Another program's agent. Raises InfrastructureError where it leaves no job, SettingsError where it is missing."""
 
-    async def run(self, task: Path, *, model: str, jobs: Path, name: str) -> Path:
-        """One attempt at the exported task; its job folder `jobs/name`, as Harbor lays it out."""
+    async def run(self, task: Path, *, model: str, jobs: Path, name: str, whole: Callable[[Path], bool]) -> Path:
+        """One attempt at the exported task; its job folder `jobs/name`, as Harbor lays it out.
+
+        A folder of that name that is `whole` was made by an earlier process, and is returned as it is.
+        """
         ...
 
 

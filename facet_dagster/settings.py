@@ -116,6 +116,7 @@ _VARIABLES: dict[str, tuple[str, ...]] = {
     "FACET_CONTROLS": ("construction", "controls"),
     "FACET_ATTEMPTS": ("rollouts", "attempts"),
     "FACET_ROLLOUTS_IN_FLIGHT": ("rollouts", "in_flight"),
+    "FACET_CONTAINER_STARTS": ("rollouts", "starts"),
     "FACET_ROLLOUT_ENGINE": ("rollouts", "engine"),
     "FACET_REPLIES": ("rollouts", "replies"),
     "FACET_CONTEXT_TOKENS": ("rollouts", "context_tokens"),
@@ -143,7 +144,23 @@ def load(environment: Mapping[str, str], profile: Path | None = None) -> Setting
     unpriced = [role.name for role in settings.models.names() if role not in settings.models.prices]
     if settings.budget.usd is not None and unpriced:
         raise SettingsError(f"a budget in US dollars needs a price for every role: set FACET_PRICE_{unpriced[0]}")
+    _check_rollouts(settings)
     return settings
+
+
+def _check_rollouts(settings: Settings) -> None:
+    """Raise SettingsError where a bound on the rollouts could never end one."""
+    terms, budget = settings.rollouts, settings.budget
+    names, prices = settings.models.names(), settings.models.prices
+    if terms.usd is not None and Role.TEACHER in names and Role.TEACHER not in prices:
+        raise SettingsError("rollouts.usd needs a price for the teacher: set FACET_PRICE_TEACHER")
+    bounds = {"rollouts.usd": terms.usd, "FACET_BUDGET_USD": budget.usd, "FACET_BUDGET_TOKENS": budget.tokens}
+    given = [name for name, bound in bounds.items() if bound is not None]
+    if terms.engine == "harbor" and given:
+        raise SettingsError(
+            f"{given[0]} cannot bound Harbor's agent, which asks the endpoint by itself: leave it out, or set "
+            "FACET_ROLLOUT_ENGINE to own"
+        )
 
 
 def _check_models(models: object) -> None:

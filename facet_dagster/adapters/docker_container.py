@@ -10,6 +10,7 @@ from docker.errors import APIError, NotFound
 from facet_dagster.adapters.docker_calls import EngineCalls, uninterrupted
 from facet_dagster.adapters.docker_exec import CommandRun
 from facet_dagster.adapters.docker_files import first_file, is_regular, pack
+from facet_dagster.adapters.docker_stream import DockerStream
 from facet_dagster.adapters.docker_watch import api_url, stop_now
 from facet_dagster.records.container import Command, CommandResult, FileEntry, Limits
 
@@ -24,6 +25,7 @@ class DockerContainer:
         self._calls = calls
         self._id = container_id
         self._limits = limits
+        self._streams: list[DockerStream] = []
 
     async def run(self, command: Command) -> CommandResult:
         """Run a script under limits.
@@ -32,6 +34,18 @@ class DockerContainer:
         its files stay, and the next command finds the container started anew.
         """
         return await CommandRun(self._api, self._calls, self._id, command, self._limits).result()
+
+    async def attach(self, script: str) -> DockerStream:
+        """Start a script that goes on running."""
+        stream = DockerStream(self._api, self._calls, self._id, self._limits)
+        self._streams.append(stream)
+        await stream.open(script)
+        return stream
+
+    async def leave(self) -> None:
+        """Let go of everything that was attached to."""
+        for stream in self._streams:
+            await stream.close()
 
     async def put(self, files: Sequence[FileEntry], *, owner: str = "root") -> None:
         """Copy files in; missing parent directories are made (0755) for the same owner ("root" or the agent)."""

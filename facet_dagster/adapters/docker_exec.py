@@ -5,6 +5,7 @@ The command may be hostile: it can kill the `timeout` that wraps it, flood its o
 
 import asyncio
 import time
+from typing import Any
 
 from docker import APIClient
 from docker.errors import APIError
@@ -19,9 +20,21 @@ POLL_S = 0.5
 KILL_AFTER_S = 2.0  # from TERM to KILL inside the container
 GRACE_S = 5.0  # beyond that, the host ends the container's processes itself
 DRAIN_S = 30.0  # for the engine to close the stream of a container that has been killed
-_REFUSED = "exec failed"  # the container, not the engine, is to blame: no such directory, no free process, no bash
+REFUSED = "exec failed"  # the container, not the engine, is to blame: no such directory, no free process, no bash
 _CUT_SHORT = -1
 _CANNOT_EXECUTE = 126
+
+
+def prepare(api: APIClient, container_id: str, arguments: list[str], **options: Any) -> str:
+    """Id of a command that is to be started in a container, which is started first where it has stopped."""
+    try:
+        return str(api.exec_create(container_id, arguments, **options)["Id"])
+    except APIError as error:
+        if error.status_code != 409:
+            raise
+    # Stopped by a limit, by `freeze`, or by its own root: the file system is there, processes are not.
+    api.start(container_id)
+    return str(api.exec_create(container_id, arguments, **options)["Id"])
 
 
 class CommandRun:
@@ -55,32 +68,17 @@ class CommandRun:
         return await self._finish(exec_id, limit)
 
     def _create(self) -> str:
-        try:
-            return self._prepare()
-        except APIError as error:
-            if error.status_code != 409:
-                raise
-        # Stopped by a limit, by `freeze`, or by its own root: the file system is there, processes are not.
-        self._api.start(self._id)
-        return self._prepare()
-
-    def _prepare(self) -> str:
         command = self._command
-        answer = self._api.exec_create(
-            self._id,
-            ["timeout", "-k", str(KILL_AFTER_S), str(command.timeout_s), "bash", "-c", command.script],
-            user=command.user,
-            workdir=command.workdir,
-            environment=dict(command.env),
-        )
-        return str(answer["Id"])
+        bounded = ["timeout", "-k", str(KILL_AFTER_S), str(command.timeout_s), "bash", "-c", command.script]
+        user, workdir, env = command.user, command.workdir, dict(command.env)
+        return prepare(self._api, self._id, bounded, user=user, workdir=workdir, environment=env)
 
     def _read(self, exec_id: str) -> str | None:
         """Read to the end of the stream; a message if the container could not execute the command at all."""
         try:
             stream = self._api.exec_start(exec_id, stream=True)
         except APIError as error:
-            if _REFUSED not in str(error.explanation):
+            if REFUSED not in str(error.explanation):
                 raise
             return str(error.explanation)
         try:

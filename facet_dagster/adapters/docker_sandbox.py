@@ -1,5 +1,6 @@
 """The Sandbox port on Docker: starts locked-down containers and makes sure that they go away again."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -12,6 +13,7 @@ from facet_dagster.adapters.docker_calls import EngineCalls, uninterrupted
 from facet_dagster.adapters.docker_container import DockerContainer
 from facet_dagster.adapters.docker_labels import labels
 from facet_dagster.adapters.docker_sweep import remove_container, remove_image, sweep_dead
+from facet_dagster.adapters.per_loop import PerLoop
 from facet_dagster.records.container import HOSTNAME, ContainerSpec
 
 # What root inside needs to prepare files, become another user and end that user's processes; nothing that reaches
@@ -22,21 +24,28 @@ CAPABILITIES = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", "
 class DockerSandbox:
     """Containers of one run. Several may be open at once; all methods raise InfrastructureError on engine trouble.
 
-    `in_flight` bounds the commands that run at the same time.
+    `in_flight` bounds the commands that run at the same time, `starts` the containers that start at the same time:
+    the others wait for their turn, which costs them nothing, where an engine that has too much to do fails them.
     """
 
-    def __init__(self, client: DockerClient, *, run_id: str, in_flight: int = 64) -> None:
+    def __init__(self, client: DockerClient, *, run_id: str, in_flight: int = 64, starts: int = 4) -> None:
         self._client = client
         self._run_id = run_id
         self._calls = EngineCalls(streams=in_flight)
+        self._starts = PerLoop(lambda: asyncio.Semaphore(starts))
 
     @asynccontextmanager
     async def open(self, spec: ContainerSpec) -> AsyncIterator[DockerContainer]:
         """Start a container; leaving the context removes it with its volumes, cancelled or not."""
         name = f"facet-{uuid4().hex}"  # ours to choose, so that it can be removed before its id is known
         try:
-            container_id = await uninterrupted(self._calls.call("start a container", self._start, name, spec))
-            yield DockerContainer(self._client.api, self._calls, container_id, spec.limits)
+            async with self._starts.get():
+                container_id = await uninterrupted(self._calls.call("start a container", self._start, name, spec))
+            container = DockerContainer(self._client.api, self._calls, container_id, spec.limits)
+            try:
+                yield container
+            finally:
+                await container.leave()
         finally:
             await uninterrupted(self._calls.call("remove a container", remove_container, self._client, name))
 

@@ -7,9 +7,10 @@ import asyncio
 import os
 import shutil
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from facet_dagster.adapters.harbor_leftovers import held, put_aside
 from facet_dagster.errors import InfrastructureError, SettingsError
 from facet_dagster.records.terms import RolloutTerms
 
@@ -26,15 +27,27 @@ class HarborEngine:
         self._api_key = api_key
         self._terms = terms
 
-    async def run(self, task: Path, *, model: str, jobs: Path, name: str) -> Path:
-        """Let the agent attempt a task once; the job folder."""
+    async def run(self, task: Path, *, model: str, jobs: Path, name: str, whole: Callable[[Path], bool]) -> Path:
+        """Let the agent attempt a task once; the job folder.
+
+        A program that outlived the process that had started it is waited for, and what it did is taken. What one that
+        was killed has left is put aside, and its containers are removed.
+        """
         program = shutil.which(self._terms.harbor)
         if program is None:
             raise SettingsError(f"{self._terms.harbor!r} is not installed: set FACET_HARBOR to the `harbor` program")
         jobs.mkdir(parents=True, exist_ok=True)
-        arguments = self.arguments(task, model=model, jobs=jobs, name=name)
+        job = jobs / name
+        async with held(job) as lock:
+            if job.is_dir() and whole(job):
+                return job
+            await asyncio.to_thread(put_aside, job)
+            await self._run(program, self.arguments(task, model=model, jobs=jobs, name=name), lock)
+        return job
+
+    async def _run(self, program: str, arguments: Sequence[str], lock: int) -> None:
         process = await asyncio.create_subprocess_exec(
-            program, *arguments, env=self._environment(),
+            program, *arguments, env=self._environment(), pass_fds=(lock,),
             stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
         )  # fmt: skip
         try:
@@ -45,7 +58,6 @@ class HarborEngine:
         if process.returncode != 0:
             said = " ".join(output.decode(errors="replace").split())[-SAID:]
             raise InfrastructureError(f"harbor ended with exit code {process.returncode}: {said}")
-        return jobs / name
 
     def arguments(self, task: Path, *, model: str, jobs: Path, name: str) -> Sequence[str]:
         """What the program is called with; the replies are kept as the model wrote them."""

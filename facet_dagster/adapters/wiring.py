@@ -19,6 +19,7 @@ from facet_dagster.adapters.docker_sweep import remove_run, sweep_dead
 from facet_dagster.adapters.endpoint_embedder import EndpointEmbedder
 from facet_dagster.adapters.engine import connect
 from facet_dagster.adapters.harbor_engine import HarborEngine
+from facet_dagster.adapters.harbor_leftovers import left_jobs, remove_containers
 from facet_dagster.adapters.ledger import StoreLedger
 from facet_dagster.adapters.metered_model import MeteredModel
 from facet_dagster.adapters.minilm_embedder import LOCAL_MODEL, MiniLMEmbedder
@@ -70,7 +71,8 @@ def open_workshop(settings: Settings, *, run_id: str, progress: Callable[[str], 
         run_id=run_id,
     )
     in_flight = settings.rollouts.in_flight + settings.construction.seeds_in_flight
-    with open_engine(run_id, progress, in_flight=in_flight) as engine:
+    with open_engine(run_id, progress, in_flight=in_flight, starts=settings.rollouts.starts) as engine:
+        _sweep_harbor(settings, progress)
         yield Workshop(
             model=MeteredModel(inner, store=store, ledger=ledger, names=names, in_flight=models.in_flight),
             embedder=_embedder(models, store, ledger, run_id, progress),
@@ -92,10 +94,13 @@ def open_workshop(settings: Settings, *, run_id: str, progress: Callable[[str], 
 
 
 @contextmanager
-def open_engine(run_id: str, progress: Callable[[str], None] = _quiet, *, in_flight: int = 0) -> Iterator[Engine]:
+def open_engine(
+    run_id: str, progress: Callable[[str], None] = _quiet, *, in_flight: int = 0, starts: int | None = None
+) -> Iterator[Engine]:
     """The engine with the base image. Sweeps what dead runs left there first, and what this one made last.
 
-    `in_flight`: containers in which something runs at the same time, where they are more than usual.
+    `in_flight`: containers in which something runs at the same time, where they are more than usual. `starts`:
+    containers that start at the same time; None is two for each of the engine's CPUs.
     """
     client = connect()
     with engine_errors("sweep what dead runs left behind"):
@@ -108,7 +113,9 @@ def open_engine(run_id: str, progress: Callable[[str], None] = _quiet, *, in_fli
     try:
         yield Engine(
             builder=DockerImageBuilder(client, run_id=run_id, base_image=base),
-            sandbox=DockerSandbox(client, run_id=run_id, in_flight=max(USUAL_IN_FLIGHT, in_flight)),
+            sandbox=DockerSandbox(
+                client, run_id=run_id, in_flight=max(USUAL_IN_FLIGHT, in_flight), starts=starts or round(2 * cpus)
+            ),
             stand_ins=stand_ins,
             cpus=cpus,
         )
@@ -117,6 +124,12 @@ def open_engine(run_id: str, progress: Callable[[str], None] = _quiet, *, in_fli
         with suppress(InfrastructureError), engine_errors("remove what the run made"):
             remove_run(client, run_id)
         client.close()
+
+
+def _sweep_harbor(settings: Settings, progress: Callable[[str], None]) -> None:
+    left = left_jobs(settings.out / "jobs")
+    if left and (removed := remove_containers(connect(), left)):
+        progress(f"removed {removed} container(s), network(s) and image(s) that a killed Harbor had left behind")
 
 
 def _stand_ins(client: DockerClient, base: str) -> dict[str, str]:

@@ -172,11 +172,18 @@ def import_job(
     from facet_dagster.attempts import import_jobs
 
     settings = read_settings(profile)
-    trials = import_jobs(directory, ParquetStore(settings.store), settings.organisation)
+    trials, strange = import_jobs(directory, ParquetStore(settings.store), settings.out / "tasks")
     errors = sum(trial.grade is None for trial in trials)
     won = sum(trial.success for trial in trials)
     failed = len(trials) - won - errors
-    make_console().print(f"{len(trials)} trials: {won} successes, {failed} failures, {errors} errors", highlight=False)
+    console = make_console()
+    console.print(f"{len(trials)} trials: {won} successes, {failed} failures, {errors} errors", highlight=False)
+    if strange:
+        console.print(
+            f"made on another state of the task than the one in {settings.out / 'tasks'}, and kept apart from its "
+            f"trials: {', '.join(strange)}",
+            highlight=False, markup=False,
+        )  # fmt: skip
 
 
 @app.command()

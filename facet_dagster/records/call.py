@@ -59,7 +59,9 @@ class Message(Record):
 class ChatRequest(Record):
     """What is asked of a model. `answer_schema` is a JSON schema, sent where the endpoint takes one.
 
-    `token_details` asks for token ids and logprobs; an answer without them is as good.
+    `token_details` asks for token ids and logprobs; an answer without them is as good. `basis` names what the dialogue
+    stands on beside its words (the bundle of a rollout, whose terminal is only observed): where that has changed, an
+    earlier answer is none to this. Recordings go by the call alone.
     """
 
     call: CallId
@@ -70,11 +72,13 @@ class ChatRequest(Record):
     max_tokens: int = 16_384
     temperature: float = 0.7
     token_details: bool = False
+    basis: str = ""
 
     def fingerprint(self, model: str) -> str:
-        """Address of the answer: identity, model and all that was not merely observed."""
+        """Address of the answer: identity, model, basis and all that was not merely observed."""
         said = [(m.role, "" if m.observed else m.content) for m in self.messages]
-        return digest_of(repr((self.call.label(), model, said)))
+        based = (self.basis,) if self.basis else ()  # without one, the address that it always was
+        return digest_of(repr((self.call.label(), model, said, *based)))
 
     def opening_hash(self) -> str:
         """Hash of the opening message: tells whether a recorded prompt has changed since."""

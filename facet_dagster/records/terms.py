@@ -52,6 +52,7 @@ class RolloutTerms(Record):
     handover_tokens: int = Field(default=8_000, ge=0)
     token_details: bool = False  # ask the endpoint for token ids and logprobs
     in_flight: int = Field(default=8, ge=1)  # trials mostly wait
+    starts: int | None = Field(default=None, ge=1)  # containers that start at a time; None: two per CPU of the engine
     engine: Literal["own", "harbor"] = "own"
     harbor: str = "harbor"  # the program, where the engine is Harbor's agent
     harbor_options: tuple[str, ...] = ()  # of `harbor run`, beside those that the terms above make

@@ -43,6 +43,21 @@ async def keep_nothing(_done: Turn | Handover) -> None:
     """Nobody wants to know what was done before the trial ends."""
 
 
+class _Timed:
+    """A model, and the seconds that passed before the endpoint took up the calls: others in flight, retries."""
+
+    def __init__(self, inner: ChatModel, clock: Clock) -> None:
+        self._inner = inner
+        self._clock = clock
+        self.queued_s = 0.0
+
+    async def complete(self, request: ChatRequest) -> Completion:
+        asked = self._clock()
+        completion = await self._inner.complete(request)
+        self.queued_s += max(0.0, self._clock() - asked - completion.seconds)
+        return completion
+
+
 class Agent:
     """One attempt at one task. `turns` and `handovers` hold what was done so far, also when `work` raises.
 
@@ -56,13 +71,15 @@ class Agent:
         *,
         call: CallId,
         settings: TrialLimits,
+        basis: str = "",
         cost_of: CostOf = free,
         clock: Clock = time.monotonic,
         keep: Keep = keep_nothing,
     ) -> None:
-        self._model = model
+        self._model = _Timed(model, clock)
         self._terminal = terminal
         self._call = call
+        self._basis = basis
         self._settings = settings
         self._cost_of = cost_of
         self._clock = clock
@@ -75,6 +92,11 @@ class Agent:
         self.turns: list[Turn] = []
         self.handovers: list[Handover] = []
         self.recorded = False
+
+    @property
+    def queued_s(self) -> float:
+        """Seconds that calls have waited for their turn; they are not the teacher's."""
+        return self._model.queued_s
 
     async def work(self, instruction: str) -> StopReason:
         """Work until an end is reached. Raises what the model and the container raise."""
@@ -104,7 +126,7 @@ class Agent:
     def _bound(self) -> StopReason | None:
         if len(self.turns) >= self._settings.turns:
             return StopReason.TURN_LIMIT
-        if self._clock() >= self._deadline:
+        if self._left() <= 0:
             return StopReason.TIME_LIMIT
         calls = calls_of(self.turns, self.handovers)
         if sum(call.prompt_tokens + call.completion_tokens for call in calls) >= self._settings.tokens:
@@ -112,6 +134,10 @@ class Agent:
         if self._settings.usd is not None and sum(call.cost_usd for call in calls) >= self._settings.usd:
             return StopReason.COST_LIMIT
         return None
+
+    def _left(self) -> float:
+        """Seconds of the teacher's time."""
+        return self._deadline + self.queued_s - self._clock()
 
     async def _answer(self) -> Completion:
         """The next turn, of this context or, where that is about to overflow, of the next."""
@@ -133,7 +159,7 @@ class Agent:
 
     async def _hand_over(self) -> None:
         opening, last = self._messages[0], self._messages[-1]
-        helper = Helper(self._model, self._call_now(), self._settings.handover_tokens, self._cost_of)
+        helper = Helper(self._model, self._call_now(), self._settings.handover_tokens, self._cost_of, self._basis)
         text = await hand_over(self._messages, self.turns, helper)
         self.recorded = self.recorded or helper.recorded
         handover = Handover(
@@ -155,6 +181,7 @@ class Agent:
             prompt_hash=self._prompt_hash,
             max_tokens=max(1, min(ANSWER_TOKENS, self._room())),
             token_details=self._settings.token_details,
+            basis=self._basis,
         )
         completion = await self._model.complete(request)
         self.recorded = self.recorded or completion.recorded
@@ -218,7 +245,7 @@ class Agent:
 
     def _waits(self, parsed: ParsedTurn) -> list[float]:
         """Seconds to wait after each command: as asked, within the caps and the time that is left."""
-        left, waits = max(0.0, self._deadline - self._clock()), []
+        left, waits = max(0.0, self._left()), []
         for command in parsed.commands:
             waits.append(min(command.duration, self._settings.wait_cap_s, LONGEST_WAIT_S, left))
             left -= waits[-1]

@@ -21,9 +21,12 @@ LAST_PLANS = 5
 class Helper:
     """Makes the calls beside the dialogue; `calls` are those that were answered. `room` in tokens bounds them all."""
 
-    def __init__(self, model: ChatModel, call: CallId, room: int, cost_of: Callable[[Completion], float]) -> None:
+    def __init__(
+        self, model: ChatModel, call: CallId, room: int, cost_of: Callable[[Completion], float], basis: str = ""
+    ) -> None:
         self._model = model
         self._call = call
+        self._basis = basis
         self._max_tokens = max(1, min(LONGEST_ANSWER, room // 4))
         self._cost_of = cost_of
         self.calls: list[HelperCall] = []
@@ -38,6 +41,7 @@ class Helper:
             messages=(*before, Message(role="user", content=rendered.text)),
             prompt_hash=rendered.prompt_hash,
             max_tokens=self._max_tokens,
+            basis=self._basis,
         )
         at = now()
         completion = await self._model.complete(request)

@@ -23,18 +23,21 @@ class Journal:
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
+        self.empty = True  # nothing was done yet
 
     def add(self, done: Turn | Handover) -> None:
         """Write a line; durable when this returns. Blocks for as long as the disk takes."""
         kind = "turn" if isinstance(done, Turn) else "handover"
         _append(self._file, json.dumps({kind: done.model_dump(mode="json")}, ensure_ascii=False))
+        self.empty = False
 
 
 @contextmanager
 def journal(folder: Path, trial: Trial) -> Iterator[Journal]:
     """A journal of a trial that begins. `forget` it, once the trial is kept, before leaving the context.
 
-    Raises InfrastructureError where the file cannot be written.
+    One in which nothing was done by then is forgotten without being kept. Raises InfrastructureError where the file
+    cannot be written.
     """
     path = _path(folder, trial)
     try:
@@ -45,7 +48,12 @@ def journal(folder: Path, trial: Trial) -> Iterator[Journal]:
     with file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         _append(file, trial.model_copy(update={"stop": StopReason.CUT}).model_dump_json())
-        yield Journal(file)
+        kept = Journal(file)
+        try:
+            yield kept
+        finally:
+            if kept.empty:
+                path.unlink(missing_ok=True)
 
 
 def forget(folder: Path, trial: Trial) -> None:
@@ -67,7 +75,7 @@ def cut_trials(folder: Path, seed: str) -> Iterator[Trial]:
             continue
         except OSError as error:
             raise _trouble(path, error) from error
-        if trial is None:  # died before the first line was whole: nothing was done yet
+        if trial is None or not (trial.turns or trial.handovers):  # died before anything was done
             path.unlink(missing_ok=True)
         else:
             yield trial

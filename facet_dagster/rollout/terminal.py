@@ -1,69 +1,48 @@
-"""A terminal inside a container: keys in, what the screen shows out. Driven by tmux through Container.run alone.
+"""A terminal inside a container: keys in, what the screen shows out. Driven by tmux over one stream (tmux.py).
 
 Everything runs as the agent's user. Prompt, size and host name are fixed, so that the same keys give the same
 screen. Does not belong here: what the keys mean, or when a trial ends.
 """
 
+import asyncio
 import re
 import shlex
-from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from facet_dagster.errors import InfrastructureError
-from facet_dagster.ports import Container
-from facet_dagster.records.container import HOSTNAME, Command, CommandResult
+from facet_dagster.ports import Container, Stream
+from facet_dagster.records.container import AGENT_USER, HOSTNAME, Command
+from facet_dagster.rollout.tmux import Answer, ControlClient, StreamEnded, paste
 
 COLUMNS, ROWS = 160, 40
 HISTORY_LINES = 100_000  # a flood of output stays below the memory that a container may use
 OBSERVATION_BYTES = 10_000  # as Terminus-2 shows: half from the head, half from the tail
 CONTEXT_LINES = 5  # above the cursor; where they have changed, something was cleared or painted over
-CHUNK_BYTES = 48_000  # of keys per buffer
-SCRIPT_BYTES = 110_000  # of one engine call: below the kernel's bound on one argument, with room for the look
 ENGINE_S = 60.0  # for tmux itself, beside the wait that was asked for
-PROMPT_S = 240  # for the first prompt: hundreds of terminals may start at once on a small host
+PROMPT_S = 120.0  # for the first prompt, from when the engine has started the session
 
 # Sent as a key when they are the whole of the keystrokes; everything else is typed as it is.
 KEYS = re.compile(r"C-[a-z]|Escape|Enter|Tab|BSpace|Up|Down|Left|Right|PageUp|PageDown")
 
-_TMUX = "tmux -u -L facet -f /dev/null"
+# Told first is when the container's first process started: another moment means that it was started again. Nothing
+# is said before something is read, since the engine's client loses what comes before it listens.
+_TOLD = 'read -r _; read -r stat < /proc/1/stat; read -r -a first <<< "${stat##*) }"; echo "born ${first[19]}"'
+_TMUX = "export LC_ALL=C.UTF-8 TERM=screen; exec tmux -u -L facet -f /dev/null -C"
+# The terminal's output is not repeated to the client, and the client has no say in the window's size.
+_FLAGS = "no-output,ignore-size"
 # The shell forgets the variable after its first prompt: later prompts and the agent's own settings are left alone.
 _PROMPT = rf"PS1='agent@{HOSTNAME}:\w\$ '; unset PROMPT_COMMAND"
-_START = f"""
-prompt={shlex.quote(_PROMPT)}
-export LC_ALL=C.UTF-8 TERM=screen
+_START = f"""{_TOLD}
 {_TMUX} start-server \\; set-option -g history-limit {HISTORY_LINES} \\; set-option -g status off \\; \\
-  new-session -d -s main -x {COLUMNS} -y {ROWS} -e "PROMPT_COMMAND=$prompt" \\
-  -e "USER=$(id -un)" -e "LOGNAME=$(id -un)" -e SHELL=/bin/bash -e LC_ALL= 'bash --login' || exit
-SECONDS=0
-while ((SECONDS < {PROMPT_S})); do
-  seen=$({_TMUX} capture-pane -p -t main)
-  [[ $seen == *'$'* ]] && break
-  sleep 0.02
-done
-[[ $seen == *'$'* ]] || {{ echo 'no prompt'; exit 1; }}
+  new-session -s main -x {COLUMNS} -y {ROWS} -f {_FLAGS} -e {shlex.quote(f"PROMPT_COMMAND={_PROMPT}")} \\
+  -e USER={AGENT_USER} -e LOGNAME={AGENT_USER} -e SHELL=/bin/bash -e LC_ALL= 'bash --login'
 """
-_BORN = 'read -r stat < /proc/1/stat; read -r -a first <<< "${stat##*) }"; born=${first[19]}'
-# Lines are counted from the beginning of the history. Prints "last alternate anchor size born", the context (the lines
-# from anchor to just above the cursor), a separator, and what stands from line $SINCE on, or the visible screen where
-# that line is gone; of a long text only head and tail leave the container.
-# `born` is when the container's first process started: another one means that the container was started again.
-_CAPTURE = f"""
-export LC_ALL=C.UTF-8
-state=$({_TMUX} display-message -p -t main '#{{history_size}} #{{cursor_y}} #{{alternate_on}}') || exit
-read -r history cursor alternate <<< "$state"
-last=$((history + cursor))
-from=0
-[[ $alternate == 0 && $SINCE -le $last ]] && from=$((SINCE - history))
-text=$({_TMUX} capture-pane -p -J -t main -S "$from") || exit
-anchor=$((last > {CONTEXT_LINES} ? last - {CONTEXT_LINES} : 0))
-((last > 0)) && context=$({_TMUX} capture-pane -p -J -t main -S $((anchor - history)) -E $((cursor - 1)))
-LC_ALL=C
-{_BORN}
-printf '%s %s %s %s %s\\n%s\\x1e' "$last" "$alternate" "$anchor" "${{#text}}" "$born" "$context"
-if ((${{#text}} <= {2 * OBSERVATION_BYTES})); then printf %s "$text"
-else printf %s "${{text:0:{OBSERVATION_BYTES}}}${{text: -{OBSERVATION_BYTES}}}"; fi
-"""
+_AGAIN = f"{_TOLD}\n{_TMUX} attach-session -E -t main -f {_FLAGS}\n"
+_IS_STOPPED = "grep -qsE '^[0-9]+ \\(tmux: server\\) T' /proc/[0-9]*/stat"
+# Lines are counted from the beginning of the history.
+_STATE = "display-message -p -t main '#{history_size} #{cursor_y} #{alternate_on}'"
+_CAPTURE = "capture-pane -p -J -t main"
 _SCREEN = 2**40  # a line that is never there: asks for the visible screen
 
 
@@ -86,35 +65,36 @@ class Terminal:
 
     def __init__(self, container: Container) -> None:
         self._container = container
+        self._stream: Stream | None = None
+        self._client: ControlClient | None = None
         self._anchor = 0
         self._context = ""
-        self._born: int | None = None
+        self._born = ""
 
     async def start(self) -> str:
         """Open the session and return the first screen. Raises InfrastructureError when it does not come up."""
         try:
-            return await self._read(_START, PROMPT_S, heading=False)
-        except TerminalDied as died:
+            self._born = await self._attach(_START)
+            async with asyncio.timeout(PROMPT_S):
+                while "$" not in (await self._ask(["run-shell -d 0.01", f"{_CAPTURE} -S 0"]))[1].text:
+                    pass
+            return await self._look([], 0.0, heading=False)
+        except TimeoutError as error:
+            raise InfrastructureError("the terminal does not start: no prompt") from error
+        except (TerminalDied, StreamEnded) as died:
             raise InfrastructureError(f"the terminal does not start: {died}") from died
 
     async def exchange(self, commands: Sequence[tuple[str, float]] = ()) -> str:
         """Type each of the keystrokes and wait the seconds that stand beside it; what was printed since the last look.
 
-        Where that does not continue what was seen, the visible screen. At most about 10,000 bytes. All of it is one
-        call of the engine, as long as the keys are not very long. Raises TerminalDied when there is no session.
+        Where that does not continue what was seen, the visible screen. At most about 10,000 bytes. Raises TerminalDied
+        when there is no session, InfrastructureError when there may be one that does not answer.
         """
-        script, waits = "", 0.0
-        for keystrokes, wait_s in commands:
-            for step in (*_typed(keystrokes), *_waited(wait_s)):
-                if len(script) + len(step) > SCRIPT_BYTES:
-                    await self._run(script, timeout_s=waits + ENGINE_S)
-                    script, waits = "", 0.0
-                script += step
-            waits += wait_s
-        return await self._read(script, waits, heading=True)
+        steps = [step for keystrokes, wait_s in commands for step in (*_typed(keystrokes), *_waited(wait_s))]
+        return await self._look(steps, sum(wait_s for _, wait_s in commands), heading=True)
 
-    async def _read(self, first: str, waits_s: float, *, heading: bool) -> str:
-        capture = await self._capture(self._anchor, first, waits_s)
+    async def _look(self, steps: Sequence[str], waits_s: float, *, heading: bool) -> str:
+        capture = await self._capture(self._anchor, steps, waits_s)
         seen = self._context
         if capture.full_screen:
             text, size, title = capture.text, capture.size, "Current terminal screen"
@@ -129,53 +109,75 @@ class Terminal:
         shown = cut(text.rstrip(), size)
         return f"{title}:\n{shown}" if heading else shown
 
-    async def _capture(self, since: int, first: str = "", waits_s: float = 0.0) -> _Capture:
-        """What stands from a line on, after the commands of `first` have run."""
-        result = await self._run(first + _CAPTURE, env={"SINCE": str(since)}, timeout_s=waits_s + ENGINE_S)
-        head, _, rest = result.output.partition("\n")
-        context, _, text = rest.partition("\x1e")
+    async def _capture(self, since: int, steps: Sequence[str] = (), waits_s: float = 0.0) -> _Capture:
+        """What stands from a line on, or the visible screen where that line is gone, after the steps are done."""
+        state = (await self._ask([*steps, _STATE], waits_s))[-1].text
         try:
-            last, alternate, anchor, size, self._born = (int(part) for part in head.split())
+            history, cursor, alternate = (int(part) for part in state.split())
         except ValueError as error:
-            raise TerminalDied(f"the terminal cannot be read: {head[:200]}") from error
-        return _Capture(last, alternate == 1, anchor, size, context, text)
+            raise TerminalDied(f"the terminal cannot be read: {state[:200]}") from error
+        last = history + cursor
+        first = since - history if not alternate and since <= last else 0
+        anchor = max(0, last - CONTEXT_LINES)
+        above = [f"{_CAPTURE} -S {anchor - history} -E {cursor - 1}"] if last else []
+        text, *context = await self._ask([f"{_CAPTURE} -S {first}", *above])
+        return _Capture(last, alternate == 1, anchor, text.size, context[0].text if context else "", text.text)
 
-    async def _run(self, script: str, env: dict[str, str] | None = None, timeout_s: float = ENGINE_S) -> CommandResult:
-        result = await self._container.run(Command(script=script, env=env or {}, timeout_s=timeout_s))
-        if result.exit_code != 0:
-            if result.limit is None:
-                await self._still_the_same()
-            cause = f"ended by the {result.limit} limit" if result.limit else result.output.strip()[-300:]
-            raise TerminalDied(cause or "the session has ended")
-        return result
+    async def _ask(self, commands: Sequence[str], waits_s: float = 0.0) -> list[Answer]:
+        """What tmux answers. A client that is gone is replaced, once: it may be, without the session."""
+        assert self._client is not None, "start comes first"
+        try:
+            async with asyncio.timeout(waits_s + ENGINE_S):
+                try:
+                    answers = await self._client.ask(commands)
+                except StreamEnded as ended:
+                    await self._open_again()
+                    answers = [*ended.answers, *await self._client.ask(commands[len(ended.answers) :])]
+        except StreamEnded as ended:
+            raise TerminalDied(str(ended)) from ended
+        except TimeoutError as error:
+            raise await self._stalled() from error
+        for answer in answers:
+            if not answer.ok:
+                raise TerminalDied(answer.text[-300:])
+        return answers
 
-    async def _still_the_same(self) -> None:
-        """Raise InfrastructureError where the container was stopped meanwhile: its agent cannot do that."""
-        if self._born is None:
-            return
-        now = await self._container.run(Command(script=f"{_BORN}; echo $born", timeout_s=ENGINE_S))
-        if now.ok and now.output.strip() != str(self._born):
+    async def _attach(self, script: str) -> str:
+        """Start a client; when the container was started. Raises StreamEnded where there is none."""
+        self._stream = await self._container.attach(script)
+        self._client = ControlClient(self._stream)
+        await self._stream.send(b"\n")
+        word, _, born = (said := await self._client.line()).partition(" ")
+        if word != "born":
+            raise StreamEnded(said)
+        return born
+
+    async def _open_again(self) -> None:
+        assert self._stream is not None
+        if self._stream.limit is not None:
+            raise TerminalDied(f"ended by the {self._stream.limit} limit")
+        await self._stream.close()
+        if await self._attach(_AGAIN) != self._born:
             raise InfrastructureError("the container was stopped while a trial went on in it")
+
+    async def _stalled(self) -> Exception:
+        """Why tmux does not answer: its agent has stopped it, or the host is too slow."""
+        if (await self._container.run(Command(script=_IS_STOPPED))).ok:
+            return TerminalDied("the terminal was stopped")
+        return InfrastructureError(f"the terminal did not answer within {ENGINE_S:g} s")
 
 
 def _typed(keystrokes: str) -> Iterator[str]:
-    """Script lines that type the keys; each fails when there is no session to take them."""
+    """Commands that type the keys; each fails when there is no session to take them."""
     if keystrokes == "\n" or KEYS.fullmatch(keystrokes):
-        yield f"{_TMUX} send-keys -t main -- {keystrokes.strip() or 'Enter'} || exit\n"
-        return
-    data = keystrokes.encode("utf-8", "replace")
-    for start in range(0, len(data), CHUNK_BYTES):
-        # Line feeds are left as they are (-r): shells take them for the Enter key, and a program that starts in the
-        # middle of the text reads lines, where carriage returns typed ahead would reach it as they are.
-        keys = b64encode(data[start : start + CHUNK_BYTES]).decode()
-        buffer = f"{_TMUX} load-buffer -b k - \\; paste-buffer -d -r -b k -t main"
-        yield f"base64 -d <<< {keys} | {buffer} || exit\n"
+        yield f"send-keys -t main -- {keystrokes.strip() or 'Enter'}"
+    else:
+        yield from paste(keystrokes, "main")
 
 
 def _waited(seconds: float) -> Iterator[str]:
-    # Waited inside, where the engine keeps watching what the agent's programs write meanwhile.
     if seconds > 0:
-        yield f"sleep {seconds:.3f} || true\n"
+        yield f"run-shell -d {seconds:.3f}"
 
 
 def cut(text: str, size: int, limit: int = OBSERVATION_BYTES) -> str:

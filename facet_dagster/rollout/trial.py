@@ -61,17 +61,19 @@ async def run_trial(
 ) -> Trial:
     """Let the teacher work on the task, then grade what it left. `grade` takes the image of that state.
 
-    `seconds` are of the work alone; `keep` is given every turn when it is done. A replay ends where its recording does.
-    Raises BudgetSpent and NoRecording.
+    `seconds` are of the work alone, without what it waited for a container or a call; `keep` is given every turn when
+    it is done. A replay ends where its recording does. Raises BudgetSpent and NoRecording.
     """
     spec = ContainerSpec(image=environment.image, seed=begun.seed, purpose="rollout", limits=limits)
-    started = clock()
     outcome = _Outcome()
 
     async def work(container: Container) -> StopReason:
         call = CallId(station=STATION, subject=begun.seed, attempt=begun.attempt)
-        terminal = Terminal(container)
-        agent = Agent(model, terminal, call=call, settings=settings, cost_of=cost_of, clock=clock, keep=keep)
+        agent = Agent(
+            model, Terminal(container), call=call, settings=settings, basis=begun.bundle,
+            cost_of=cost_of, clock=clock, keep=keep,
+        )  # fmt: skip
+        started = clock()
         outcome.agent = agent
         try:
             if environment.materials.services:
@@ -85,7 +87,7 @@ async def run_trial(
             outcome.trouble = str(trouble)
             return StopReason.MODEL_TROUBLE
         finally:
-            outcome.seconds = clock() - started
+            outcome.seconds = clock() - started - agent.queued_s
 
     await _attempt(outcome, work, spec, sandbox, grade)
     return _ended(begun, outcome)

@@ -28,6 +28,10 @@ class FakeContainer:
         self.commands.append(command)
         return self._sandbox.answer(self, command)
 
+    async def attach(self, script: str) -> "FakeStream":
+        """A stream that answers what the sandbox's `reply` says to everything sent."""
+        return FakeStream(lambda data: self._sandbox.reply(self, script, data))
+
     async def put(self, files: Sequence[FileEntry], *, owner: str = "root") -> None:
         """Copy files in."""
         for file in files:
@@ -48,6 +52,29 @@ class FakeContainer:
         return image
 
 
+class FakeStream:
+    """Answers at once; what it has to say is said in one piece. Ended once it was closed."""
+
+    limit: str | None = None
+
+    def __init__(self, reply: Callable[[bytes], bytes]) -> None:
+        self._reply = reply
+        self._said: list[bytes] = []
+
+    async def send(self, data: bytes) -> None:
+        """Hear what is answered."""
+        self._said.append(self._reply(data))
+
+    async def receive(self) -> bytes:
+        """The next answer; empty where there is none."""
+        return self._said.pop(0) if self._said else b""
+
+    async def close(self) -> None:
+        """Say nothing more."""
+        self._said.clear()
+
+
+Reply = Callable[[FakeContainer, str, bytes], bytes]
 Answer = Callable[[FakeContainer, Command], CommandResult]
 
 
@@ -60,8 +87,14 @@ def from_table(table: Mapping[str, CommandResult]) -> Answer:
 class FakeSandbox:
     """Images are trees by name. `opened` lists every container ever started, `running` those that still are."""
 
-    def __init__(self, answer: Answer, images: Mapping[str, Mapping[str, bytes]] | None = None) -> None:
+    def __init__(
+        self,
+        answer: Answer,
+        images: Mapping[str, Mapping[str, bytes]] | None = None,
+        reply: Reply = lambda _container, _script, data: data,
+    ) -> None:
         self.answer = answer
+        self.reply = reply
         self.images: dict[str, Tree] = {name: dict(tree) for name, tree in (images or {}).items()}
         self.frozen: list[str] = []
         self.opened: list[FakeContainer] = []

@@ -106,6 +106,20 @@ async def test_commands_see_what_was_put(world: World) -> None:
         assert (await container.run(Command(script="cat /app/file"))).output == "content"
 
 
+async def test_a_script_that_goes_on_answers_what_is_sent_to_it(world: World) -> None:
+    async with world.sandbox.open(world.spec()) as container:
+        stream = await container.attach("exec cat")
+        for data in (b"one\n", b"\xff\x00\n", b"x" * 100_000):
+            await stream.send(data)
+            heard = b""
+            while len(heard) < len(data):
+                heard += await stream.receive()
+            assert heard == data
+        assert stream.limit is None
+        await stream.close()
+        await stream.close()
+
+
 async def test_a_frozen_file_system_starts_again_and_is_discarded(world: World) -> None:
     async with world.sandbox.open(world.spec()) as container:
         await container.put([FileEntry.of("/app/kept", b"kept")])

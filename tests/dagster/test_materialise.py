@@ -237,6 +237,15 @@ def test_rollouts_record_graded_trials_skip_and_retry_the_rest(
     assert said == {"beta": "pending", "gamma": "pending", "delta": "skipped"}
 
 
+def test_a_bug_that_one_seed_brings_to_light_leaves_the_other_trials_alone(
+    instance: dg.DagsterInstance, overrides: Mapping[str, object], doors: Any, make_trial: Any
+) -> None:
+    doors.trials = {"alpha": ZeroDivisionError("a bug"), "beta": [make_trial("beta", 1.0)]}
+    result = materialise(ROLLOUTS, instance=instance, overrides=overrides)
+    assert not result.success
+    assert [event.partition for event in events(instance, "trajectories")] == ["beta"]
+
+
 def test_datasets_show_their_card(instance: dg.DagsterInstance, overrides: Mapping[str, object]) -> None:
     assert materialise(DATASETS, instance=instance, overrides=overrides).success
     card = events(instance, "task_dataset")[-1].metadata

@@ -102,7 +102,56 @@ async def test_a_cleared_or_full_screen_is_shown_as_it_stands(sandbox: DockerSan
         )
 
 
-@pytest.mark.parametrize("end", ["exit\n", "C-d", "kill -9 $PPID $$\n"])
+CLIENT_ENDS = ["pkill -9 -x 'tmux: client'\n", "tmux detach-client -a\n", "tmux detach-client -s main\n"]
+
+
+@pytest.mark.parametrize("fault", CLIENT_ENDS)
+async def test_a_lost_client_is_replaced(sandbox: DockerSandbox, base_image: str, fault: str) -> None:
+    async with sandbox.open(spec(base_image)) as container:
+        terminal = Terminal(container)
+        await terminal.start()
+        await terminal.exchange([("echo before\n", 0.3)])
+        for number in range(2):
+            await terminal.exchange([(fault, 0.3)])
+            shown = await terminal.exchange([(f"echo after-{number}\n", 0.3)])
+            assert shown.endswith(f"after-{number}\nagent@task:/app$") and "before" not in shown
+
+
+async def test_output_that_is_no_text_is_shown_as_far_as_it_goes(sandbox: DockerSandbox, base_image: str) -> None:
+    async with sandbox.open(spec(base_image)) as container:
+        terminal = Terminal(container)
+        await terminal.start()
+        noise = r"printf '\xff\xfe\x00 %%end 1 2 3\n'; head -c 300000 /dev/urandom; tput reset; echo whole"
+        shown = await terminal.exchange([(f"{noise}\n", 3.0)])
+        assert "whole" in shown
+        assert (await terminal.exchange([("clear; echo next\n", 0.5)])).endswith("next\nagent@task:/app$")
+
+
+async def test_what_fills_the_disk_ends_the_terminal_with_its_reason(sandbox: DockerSandbox, base_image: str) -> None:
+    fill = "for n in 1 2 3 4; do head -c 40M /dev/zero > /app/$n; done\n"
+    async with sandbox.open(spec(base_image)) as container:
+        terminal = Terminal(container)
+        await terminal.start()
+        with pytest.raises(TerminalDied, match="ended by the disk limit"):
+            for _ in range(20):
+                await terminal.exchange([(fill, 2.0)])
+
+
+async def test_a_terminal_that_its_agent_stops_is_dead(
+    sandbox: DockerSandbox, base_image: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with sandbox.open(spec(base_image)) as container:
+        terminal = Terminal(container)
+        await terminal.start()
+        monkeypatch.setattr("facet_dagster.rollout.terminal.ENGINE_S", 3.0)
+        with pytest.raises(TerminalDied, match="was stopped"):
+            await terminal.exchange([("pkill -STOP tmux\n", 0.5)])
+
+
+KILLED = ["kill -9 $PPID $$\n", "kill -9 -1\n", "pkill -9 bash\n", "pkill -9 tmux\n", "tmux kill-server\n"]
+
+
+@pytest.mark.parametrize("end", ["exit\n", "C-d", *KILLED])
 async def test_a_session_that_was_left_is_dead(sandbox: DockerSandbox, base_image: str, end: str) -> None:
     async with sandbox.open(spec(base_image)) as container:
         terminal = Terminal(container)

@@ -23,7 +23,7 @@ from facet_dagster.adapters.docker_files import pack
 from facet_dagster.adapters.harbor_engine import HarborEngine
 from facet_dagster.datasets.harbor import TaskTerms, export_task
 from facet_dagster.environment.dockerfile import build_context, render_dockerfile
-from facet_dagster.jobs import import_job
+from facet_dagster.jobs import import_job, is_graded, task_digest
 from facet_dagster.records.authoring import Execution, Instruction, Solution, StateDiff, Verifier
 from facet_dagster.records.container import FileEntry, Limits
 from facet_dagster.records.environment import InlineFile, Manifest, Materials, ObservedState, Service
@@ -206,8 +206,12 @@ async def test_harbors_agent_attempts_the_task_and_its_job_is_imported(
     monkeypatch.setenv("DOCKER_CONFIG", harbor["DOCKER_CONFIG"])
     terms = RolloutTerms(engine="harbor", harbor=f"{harbor['HARBOR']}/harbor", harbor_options=tuple(stand_in))
     with HttpEndpoint(replies) as endpoint:
-        job = await HarborEngine(endpoint.url, "", terms).run(tasks / name, model="m", jobs=tmp_path, name="one")
+        job = await HarborEngine(endpoint.url, "", terms).run(
+            tasks / name, model="m", jobs=tmp_path, name="one", whole=is_graded
+        )
     (trial,) = import_job(job, {})
+    (lock,) = job.glob("*__*/lock.json")
+    assert json.loads(lock.read_text())["task"]["digest"] == task_digest(tasks / name)
     assert trial.stop is StopReason.COMPLETED and trial.reward == 0.0, trial.trouble
     assert [json.loads(turn.raw)["task_complete"] for turn in trial.turns] == [False, True, True]
     told = (tasks / name / "instruction.md").read_text(encoding="utf-8").split("\n")[0]

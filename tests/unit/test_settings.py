@@ -54,6 +54,16 @@ def test_the_key_is_never_shown() -> None:
     assert "a-secret" not in repr(settings) + str(settings.model_dump()) + settings.model_dump_json()
 
 
+HARBOR = {"FACET_ROLLOUT_ENGINE": "harbor"}
+PER_TRIAL = "usd-per-trial.toml"
+
+
+def test_a_bound_in_dollars_per_trial_needs_no_price_where_nothing_is_paid(tmp_path: Path) -> None:
+    (tmp_path / PER_TRIAL).write_text("[rollouts]\nusd = 0.5\n")
+    assert load({"FACET_PROFILE": str(tmp_path / PER_TRIAL)}).rollouts.usd == 0.5
+    assert load({**LIVE, "FACET_PRICE_TEACHER": "1,2", "FACET_PROFILE": str(tmp_path / PER_TRIAL)}).rollouts.usd == 0.5
+
+
 @pytest.mark.parametrize(
     ("environment", "said"),
     [
@@ -69,11 +79,21 @@ def test_the_key_is_never_shown() -> None:
         ({"FACET_LLM_IN_FLIGHT": "0"}, "models.in_flight"),
         ({**LIVE, "FACET_LLM_BASE_URL": "http://[::1"}, "models.base_url"),
         ({**LIVE, "FACET_LLM_BASE_URL": "not-a-url"}, "models.base_url"),
+        ({**LIVE, "FACET_PROFILE": PER_TRIAL}, "set FACET_PRICE_TEACHER"),
+        (
+            {**LIVE, **HARBOR, "FACET_PROFILE": PER_TRIAL, "FACET_PRICE_TEACHER": "1,2"},
+            "rollouts.usd cannot bound Harbor",
+        ),
+        ({**LIVE, **HARBOR, "FACET_BUDGET_TOKENS": "9"}, "FACET_BUDGET_TOKENS cannot bound Harbor"),
+        ({"FACET_CONTAINER_STARTS": "0"}, "rollouts.starts"),
         ({"FACET_REPEATS": "0"}, "construction.repeats"),
         ({"FACET_PROFILE": "/no/such/file.toml"}, "cannot be read"),
     ],
 )
-def test_a_mistake_is_one_line_that_names_it(environment: dict[str, str], said: str) -> None:
+def test_a_mistake_is_one_line_that_names_it(environment: dict[str, str], said: str, tmp_path: Path) -> None:
+    (tmp_path / PER_TRIAL).write_text("[rollouts]\nusd = 0.5\n")
+    if environment.get("FACET_PROFILE") == PER_TRIAL:
+        environment = {**environment, "FACET_PROFILE": str(tmp_path / PER_TRIAL)}
     with pytest.raises(SettingsError) as error:
         load(environment)
     assert said in str(error.value) and "\n" not in str(error.value)

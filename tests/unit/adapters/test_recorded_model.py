@@ -56,6 +56,14 @@ async def test_what_was_recorded_is_replayed(store: MemoryStore, tmp_path: Path)
     assert model.changed == []
 
 
+async def test_recordings_go_by_the_call_whatever_it_stands_on(store: MemoryStore, tmp_path: Path) -> None:
+    export_recordings(store, tmp_path)
+    asked = request(turn=2).model_copy(update={"basis": "b" * 64})
+    assert asked.fingerprint("m") != request(turn=2).fingerprint("m")
+    model = RecordedModel(tmp_path)
+    assert (await model.complete(asked)).text == "answer 2" and model.changed == []
+
+
 async def test_a_changed_prompt_is_replayed_and_reported_once(store: MemoryStore, tmp_path: Path) -> None:
     export_recordings(store, tmp_path)
     model = RecordedModel(tmp_path)

@@ -1,7 +1,8 @@
 """A container whose terminal is a Python function, and a sandbox that hands it out."""
 
+import asyncio
 import re
-from base64 import b64decode
+import shlex
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
@@ -10,14 +11,13 @@ import pytest
 from facet_dagster.errors import InfrastructureError
 from facet_dagster.records.container import Command, CommandResult, ContainerSpec
 
-STEP = re.compile(
-    r"^sleep (?P<wait>[0-9.]+) \|\| true$|base64 -d <<< (?P<pasted>\S+)|send-keys -t main -- (?P<key>\S+)", re.MULTILINE
-)
 PROMPT = "agent@task:/app$"
+SLICE = 7  # bytes that a stream gives at a time: no line comes whole
+BRIEF = 0.01  # what the terminal waits between two looks for its first prompt
 
 
 class ScreenContainer:
-    """Understands what Terminal sends: `typed` collects the keys, `screen(typed)` says what stands on the screen."""
+    """Answers as tmux in control mode: `typed` collects the keys, `screen(typed)` says what stands on the screen."""
 
     def __init__(self, screen: Callable[[list[str]], str] | None = None) -> None:
         self.typed: list[str] = []
@@ -29,38 +29,88 @@ class ScreenContainer:
         self.broken = False
         self.ready = True
         self.frozen = 0
+        self.streams: list[ScreenStream] = []
+        self.stopped = False  # tmux was, by its agent
+        self.buffer = ""  # of tmux, of which all clients have the same
 
     async def run(self, command: Command) -> CommandResult:
         self.users.add(command.user)
         if self.broken:
             raise InfrastructureError("the engine has gone")
-        script = command.script
-        if script.endswith("echo $born"):
-            return CommandResult(exit_code=0, output=f"{self.born}\n", seconds=0)
-        if not self.alive:
-            return CommandResult(exit_code=1, output="no server running", seconds=0)
-        if "facet-entrypoint" in script:
-            return CommandResult(exit_code=0 if self.ready else 124, output="", seconds=0)
-        for step in STEP.finditer(script):
-            if step["wait"]:
-                self.waits.append(float(step["wait"]))
-            elif step["pasted"]:
-                self.typed.append(b64decode(step["pasted"]).decode())
-            else:
-                self.typed.append(f"<{step['key']}>")
-        if "display-message" in script:
-            return self._captured()
-        return CommandResult(exit_code=0, output="", seconds=0)
+        ok = self.ready if "facet-entrypoint" in command.script else self.stopped
+        return CommandResult(exit_code=0 if ok else 124, output="", seconds=0)
 
-    def _captured(self) -> CommandResult:
-        text = self.screen(self.typed)
-        context, _, _ = text.rpartition("\n")
-        output = f"{text.count(chr(10))} 0 0 {len(text.encode())} {self.born}\n{context}\x1e{text}"
-        return CommandResult(exit_code=0, output=output, seconds=0)
+    async def attach(self, script: str) -> "ScreenStream":
+        if self.broken:
+            raise InfrastructureError("the engine has gone")
+        self.streams.append(ScreenStream(self))
+        return self.streams[-1]
 
     async def freeze(self) -> str:
         self.frozen += 1
         return "frozen:1"
+
+
+class ScreenStream:
+    """A client of the container's tmux. `limit` and `dead` end it; `silent` keeps it from answering."""
+
+    def __init__(self, container: ScreenContainer) -> None:
+        self._container = container
+        self._out = bytearray()
+        self._asked = 0
+        self.limit: str | None = None
+        self.dead = False
+        self.silent = False
+        self.closed = False
+
+    async def send(self, data: bytes) -> None:
+        for line in data.decode().split("\n")[:-1]:
+            if not self._ended():
+                self._out += self._answer(line).encode()
+            elif line == "":  # to be told when it was born takes no tmux
+                self._out += f"born {self._container.born}\nno server running\n".encode()
+
+    async def receive(self) -> bytes:
+        if self._container.broken:
+            raise InfrastructureError("the engine has gone")
+        if self.silent:
+            await asyncio.Event().wait()
+        await asyncio.sleep(0)
+        data, self._out = bytes(self._out[:SLICE]), self._out[SLICE:]
+        return data
+
+    async def close(self) -> None:
+        self.closed = True
+
+    def _ended(self) -> bool:
+        return self.dead or not self._container.alive
+
+    def _answer(self, line: str) -> str:
+        if not line:
+            return f"born {self._container.born}\n%begin 1 1 0\n%end 1 1 0\n%session-changed $0 main\n"
+        self._asked += 1
+        guard = f"1796011434 {self._asked} 1"
+        said = self._said(line)
+        return f"%begin {guard}\n{said}%end {guard}\n"
+
+    def _said(self, line: str) -> str:
+        verb, *words = shlex.split(line.replace("\\", "\\\\"))
+        text = self._container.screen(self._container.typed)
+        if verb == "set-buffer":
+            octal = re.sub(r"\\(\d{3})", lambda m: chr(int(m[1], 8)), words[-1])
+            self._container.buffer = octal.encode("latin-1").decode()
+        elif verb == "paste-buffer":
+            self._container.typed.append(self._container.buffer)
+        elif verb == "send-keys":
+            self._container.typed.append("\0" if "-H" in words else f"<{words[-1]}>")
+        elif verb == "run-shell" and float(words[-1]) != BRIEF:
+            self._container.waits.append(float(words[-1]))
+        elif verb == "display-message":
+            return f"0 {text.count(chr(10))} 0\n" if "-t" in words else f"{words[-1]}\n"
+        elif verb == "capture-pane":
+            end = int(words[words.index("-E") + 1]) + 1 if "-E" in words else None
+            return "".join(f"{row}\n" for row in text.split("\n")[int(words[words.index("-S") + 1]) : end])
+        return ""
 
 
 class ScreenSandbox:

@@ -1,8 +1,14 @@
 """Before a seed is rolled out, what a dead process left of its trials is kept and marked."""
 
+import asyncio
 from types import SimpleNamespace
 
+import pytest
+
+from facet_dagster import attempts
 from facet_dagster.attempts import _limits, roll_out
+from facet_dagster.errors import BudgetSpent
+from facet_dagster.records.call import Role
 from facet_dagster.records.rollout import StopReason, Trial
 from facet_dagster.records.terms import RolloutTerms
 from facet_dagster.rollout.journal import journal
@@ -28,10 +34,58 @@ async def test_a_cut_trial_is_kept_once_and_marked(tmp_path):
 
 
 async def test_another_seeds_trials_are_left_alone(tmp_path):
-    with journal(tmp_path / "open-trials", begin("org/s", "s", "b" * 64, 0, model="m", run_id="r")):
-        pass
+    with journal(tmp_path / "open-trials", begin("org/s", "s", "b" * 64, 0, model="m", run_id="r")) as kept:
+        kept.add(turn(1))
     await roll_out("other", workshop(tmp_path))
     assert len(list(tmp_path.rglob("*.jsonl"))) == 1
+
+
+class Bench:
+    """An accepted task that needs nothing built; `images` counts how often one was asked for."""
+
+    def __init__(self, workshop):
+        self.workshop, self.images = workshop, 0
+        self.seed = SimpleNamespace(seed_id="s")
+
+    def body(self, kind, component):
+        return SimpleNamespace(bundle="b" * 64, name="org/s", rounds={})
+
+    async def ensure_image(self):
+        self.images += 1
+
+
+@pytest.fixture
+def bench(tmp_path, monkeypatch):
+    there = workshop(tmp_path, attempts=3)
+    there.ledger, there.harbor, there.model_names = SimpleNamespace(check=lambda: None), None, {Role.TEACHER: "m"}
+    bench = Bench(there)
+    monkeypatch.setattr(attempts, "accepted_bench", lambda seed, workshop: bench)
+    return bench
+
+
+async def test_a_spent_budget_starts_nothing_and_leaves_nothing(bench, tmp_path):
+    def spent():
+        raise BudgetSpent("spent")
+
+    bench.workshop.ledger.check = spent
+    with pytest.raises(BudgetSpent):
+        await roll_out("s", bench.workshop)
+    assert bench.images == 0 and not list(tmp_path.rglob("*.jsonl"))
+
+
+async def test_a_bug_in_one_attempt_lets_the_others_come_to_their_ends(bench, monkeypatch):
+    ended = []
+
+    async def attempt(_bench, _task, number):
+        await asyncio.sleep(0)
+        if number == 0:
+            raise ZeroDivisionError
+        ended.append(number)
+
+    monkeypatch.setattr(attempts, "_attempt", attempt)
+    with pytest.raises(ZeroDivisionError):
+        await roll_out("s", bench.workshop)
+    assert ended == [1, 2]
 
 
 def test_the_terms_of_a_run_are_the_limits_of_its_trials(tmp_path):

@@ -36,8 +36,8 @@ class Talker:
         return Completion(text=text, model="m", prompt_tokens=2_000 * len(request.messages), completion_tokens=10)
 
 
-async def walk(sandbox, model, **settings):
-    begun = begin("org/one", "seed-1", "b" * 64, 0, model="m", run_id="run")
+async def walk(sandbox, model, bundle="b" * 64, **settings):
+    begun = begin("org/one", "seed-1", bundle, 0, model="m", run_id="run")
     return await run_trial(
         begun, INSTRUCTION, ENVIRONMENT, model=model, sandbox=sandbox, limits=Limits(),
         settings=TrialLimits(**{"context_tokens": 20_000, "handover_tokens": 8_000, **settings}), grade=passed,
@@ -102,3 +102,14 @@ async def test_a_repeated_trial_pays_nothing_whatever_the_terminal_shows(sandbox
         container.typed.clear()  # a new container
         container.screen = lambda typed: f"{replay_shows if typed else ORIGINAL}$"
     assert len(first.requests) == 8 and second.requests == []
+
+
+async def test_answers_to_another_bundle_are_asked_for_again(sandbox, container):
+    store, names = MemoryStore(), {Role.TEACHER: "m"}
+    ledger = StoreLedger(store, names=names, prices={}, budget_tokens=None, budget_usd=None, run_id="r")
+    first, second = Talker(), Talker()
+    for talker, bundle in ((first, "b" * 64), (second, "c" * 64)):
+        model = MeteredModel(talker, store=store, ledger=ledger, names=names, in_flight=1)
+        await walk(sandbox, model, bundle)
+        container.typed.clear()
+    assert stations(first) == stations(second) and len(second.requests) == 8

@@ -1,17 +1,24 @@
 """A job folder of Harbor becomes trials: what was said, what was graded, what went wrong."""
 
+import asyncio
 import json
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from facet_dagster.adapters import harbor_leftovers
 from facet_dagster.adapters.harbor_engine import HarborEngine
 from facet_dagster.attempts import import_jobs
 from facet_dagster.errors import InfrastructureError, SettingsError
-from facet_dagster.jobs import REBUILT, TaskRef, import_job
+from facet_dagster.jobs import REBUILT, TaskRef, import_job, is_graded, task_digest
+from facet_dagster.records.bundle import Task
+from facet_dagster.records.outcome import Component
 from facet_dagster.records.rollout import StopReason, Trial
 from facet_dagster.records.terms import RolloutTerms
 from facet_dagster.rollout.atif import to_atif
+from facet_dagster.testing.accepted import version_of
 from facet_dagster.testing.memory_store import MemoryStore
 
 JOB = Path(__file__).parents[2] / "fixtures" / "jobs" / "made"
@@ -49,10 +56,28 @@ def test_a_trial_on_a_task_of_ours_belongs_to_its_seed():
     assert {(t.seed, t.bundle) for t in import_job(JOB, {"org/alpha": ref})} == {("seed-1", "b" * 64)}
 
 
-def test_importing_twice_changes_nothing():
+@pytest.mark.parametrize("edited", [False, True])
+def test_a_trial_belongs_to_the_bundle_whose_folder_it_was_made_on(tmp_path, edited):
+    store, tasks = MemoryStore(), tmp_path / "tasks"
+    (tasks / "alpha" / "environment").mkdir(parents=True)
+    (tasks / "alpha" / "task.toml").write_text("x")
+    (tasks / "alpha" / "environment" / "Dockerfile").write_text("FROM x")
+    job = shutil.copytree(JOB, tmp_path / "made")
+    for trial in job.glob("*__*"):
+        (trial / "lock.json").write_text(json.dumps({"task": {"digest": task_digest(tasks / "alpha")}}))
+    task = Task(name="org/alpha", bundle="b" * 64, rounds={}, tests=1, directory="alpha")
+    store.put(version_of(Component.TASK, task, seed="alpha"))
+    if edited:
+        (tasks / "alpha" / "environment" / "Dockerfile").write_text("FROM y")
+    trials, strange = import_jobs(job, store, tasks)
+    assert {t.seed for t in trials} == {"alpha"} and strange == (["org/alpha"] if edited else [])
+    assert {t.bundle for t in trials} == ({"c" * 64} if edited else {"b" * 64})
+
+
+def test_importing_twice_changes_nothing(tmp_path):
     store = MemoryStore()
-    assert len(import_jobs(JOB, store, "org")) == 3
-    import_jobs(JOB, store, "org")
+    assert len(import_jobs(JOB, store, tmp_path)[0]) == 3
+    import_jobs(JOB, store, tmp_path)
     assert len(store.rows(Trial)) == 3
 
 
@@ -75,7 +100,7 @@ def program(folder: Path, script: str) -> RolloutTerms:
 async def test_the_program_is_called_and_its_job_folder_named(tmp_path):
     terms = program(tmp_path, f'printf "%s\\n" "$@" > {tmp_path}/said; echo $OPENAI_API_KEY >> {tmp_path}/said')
     engine = HarborEngine("http://127.0.0.1:1/v1", "key", terms)
-    job = await engine.run(tmp_path / "task", model="m", jobs=tmp_path / "jobs", name="one")
+    job = await engine.run(tmp_path / "task", model="m", jobs=tmp_path / "jobs", name="one", whole=is_graded)
     said = (tmp_path / "said").read_text().splitlines()
     assert job == tmp_path / "jobs" / "one" and said[0] == "run" and said[-1] == "key"
     assert {"openai/m", "api_base=http://127.0.0.1:1/v1", "max_turns=7", "x=1"} <= set(said)
@@ -85,9 +110,34 @@ async def test_the_program_is_called_and_its_job_folder_named(tmp_path):
 async def test_a_program_that_fails_or_is_missing_is_named(tmp_path):
     with pytest.raises(InfrastructureError, match="exit code 3: broken"):
         await HarborEngine("u", "", program(tmp_path, "echo broken; exit 3")).run(
-            tmp_path, model="m", jobs=tmp_path, name="n"
+            tmp_path, model="m", jobs=tmp_path, name="n", whole=is_graded
         )
     with pytest.raises(SettingsError, match="FACET_HARBOR"):
         await HarborEngine("u", "", RolloutTerms(harbor="no-such-program")).run(
-            tmp_path, model="m", jobs=tmp_path, name="n"
+            tmp_path, model="m", jobs=tmp_path, name="n", whole=is_graded
         )
+
+
+async def test_a_job_that_was_made_is_not_paid_for_again(tmp_path):
+    shutil.copytree(JOB / "alpha__aaaaaaa", tmp_path / "jobs" / "one" / "alpha__aaaaaaa")
+    engine = HarborEngine("u", "", program(tmp_path, "exit 3"))
+    job = await engine.run(tmp_path, model="m", jobs=tmp_path / "jobs", name="one", whole=is_graded)
+    assert import_job(job, {})[0].success
+
+
+async def test_a_program_that_outlived_its_run_is_waited_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(harbor_leftovers, "POLL_S", 0.01)
+    ready, made = tmp_path / "ready", JOB / "alpha__aaaaaaa"
+    work = f"touch {ready}; while [ -e {ready} ]; do sleep 0.02; done; cp -r {made} {tmp_path}/jobs/one/"
+    engine = HarborEngine("u", "", program(tmp_path, f"mkdir -p {tmp_path}/jobs/one; {work}"))
+    job = tmp_path / "jobs" / "one"
+    job.parent.mkdir()
+    async with harbor_leftovers.held(job) as lock:  # as a run holds it that is killed while its program works
+        orphan = subprocess.Popen([tmp_path / "harbor"], pass_fds=(lock,))
+    while not ready.exists():
+        await asyncio.sleep(0.01)
+    again = asyncio.create_task(engine.run(tmp_path, model="m", jobs=job.parent, name="one", whole=is_graded))
+    await asyncio.sleep(0.1)
+    assert not again.done()
+    ready.unlink()
+    assert is_graded(await again) and orphan.wait() == 0

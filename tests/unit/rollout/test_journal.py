@@ -43,6 +43,17 @@ def test_a_living_trial_is_left_alone(tmp_path, begun):
         assert list(cut_trials(tmp_path, "s")) == []
 
 
+def test_a_trial_in_which_nothing_was_done_leaves_nothing(tmp_path, begun):
+    with pytest.raises(ZeroDivisionError), journal(tmp_path, begun):
+        raise ZeroDivisionError
+    assert not list(tmp_path.rglob("*.jsonl"))
+    with journal(tmp_path, begun) as kept:
+        kept.add(turn(1))
+    (path,) = tmp_path.rglob("*.jsonl")
+    path.write_bytes(path.read_bytes().splitlines(keepends=True)[0])  # as kill -9 before the first turn leaves it
+    assert list(cut_trials(tmp_path, "s")) == [] and not path.exists()
+
+
 def test_half_a_line_is_no_turn(tmp_path, begun):
     with journal(tmp_path, begun) as kept:
         kept.add(turn(1))

@@ -8,11 +8,16 @@ from facet_dagster.errors import InfrastructureError
 from facet_dagster.rollout.terminal import OBSERVATION_BYTES, Terminal, TerminalDied, cut
 
 
-async def test_only_the_agents_user_is_used(container):
+async def started(container):
+    terminal = Terminal(container)
+    await terminal.start()
+    return terminal
+
+
+async def test_what_was_asked_is_waited(container):
     terminal = Terminal(container)
     await terminal.start()
     await terminal.exchange([("ls\n", 0.5)])
-    assert container.users == {"agent"}
     assert container.waits == [0.5]
 
 
@@ -28,22 +33,23 @@ async def test_only_the_agents_user_is_used(container):
         ("echo 'C-c' \"$x\" `y` \\", "echo 'C-c' \"$x\" `y` \\"),
         ("-t other\n", "-t other\n"),
         ("Grüße ✓\n", "Grüße ✓\n"),
+        ("#{pid} #(id) ~ ; %if \t\x1b[A\r", "#{pid} #(id) ~ ; %if \t\x1b[A\r"),
     ],
 )
 async def test_keys_are_typed_as_they_stand_and_names_alone_are_keys(container, keys, typed):
-    await Terminal(container).exchange([(keys, 0)])
+    await (await started(container)).exchange([(keys, 0)])
     assert container.typed == [typed]
 
 
 async def test_large_input_travels_in_pieces_and_arrives_whole(container):
     text = "0123456789" * 20_000
-    await Terminal(container).exchange([(text, 0)])
+    await (await started(container)).exchange([(text, 0)])
     assert len(container.typed) > 1
     assert "".join(container.typed) == text
 
 
 async def test_no_keys_only_wait(container):
-    await Terminal(container).exchange([("", 2.0)])
+    await (await started(container)).exchange([("", 2.0)])
     assert container.typed == [] and container.waits == [2.0]
 
 
@@ -63,11 +69,49 @@ async def test_a_terminal_that_never_starts_is_trouble(container):
         await Terminal(container).start()
 
 
+async def test_a_client_that_is_gone_is_replaced_and_no_key_typed_twice(container):
+    terminal = await started(container)
+    container.streams[-1].dead = True
+    await terminal.exchange([("ls\n", 0.5)])
+    assert container.typed == ["ls\n"] and container.waits == [0.5] and len(container.streams) == 2
+    assert container.streams[0].closed
+
+
+async def test_keys_that_were_taken_are_not_typed_again(container):
+    terminal = await started(container)
+    before = container.screen
+    container.screen = lambda typed: setattr(container.streams[0], "dead", len(typed) == 1) or before(typed)
+    await terminal.exchange([("a\n", 0), ("b\n", 0)])
+    assert container.typed == ["a\n", "b\n"]
+
+
+async def test_a_bound_that_ended_the_container_is_named(container):
+    terminal = await started(container)
+    container.streams[-1].dead, container.streams[-1].limit = True, "disk"
+    with pytest.raises(TerminalDied, match="ended by the disk limit"):
+        await terminal.exchange()
+
+
+@pytest.mark.parametrize(("stopped", "raised"), [(False, InfrastructureError), (True, TerminalDied)])
+async def test_a_terminal_that_stalls_is_trouble_unless_its_agent_stopped_it(container, monkeypatch, stopped, raised):
+    monkeypatch.setattr("facet_dagster.rollout.terminal.ENGINE_S", 0.01)
+    terminal = await started(container)
+    container.streams[-1].silent, container.stopped = True, stopped
+    with pytest.raises(raised):
+        await terminal.exchange()
+
+
+async def test_a_prompt_that_does_not_come_is_trouble(container, monkeypatch):
+    monkeypatch.setattr("facet_dagster.rollout.terminal.PROMPT_S", 0.01)
+    container.screen = lambda typed: "starting"
+    with pytest.raises(InfrastructureError, match="no prompt"):
+        await Terminal(container).start()
+
+
 async def test_a_screen_that_jumps_back_is_shown_as_the_screen(container):
-    terminal = Terminal(container)
-    container.screen = lambda typed: "one\ntwo\nthree"
-    await terminal.start()
-    assert await terminal.exchange() == "New terminal output:\nthree"
+    container.screen = lambda typed: "one\ntwo\nthree$"
+    terminal = await started(container)
+    assert await terminal.exchange() == "New terminal output:\nthree$"
     container.screen = lambda typed: "cleared"
     assert await terminal.exchange() == "Current terminal screen:\ncleared"
 

@@ -58,6 +58,17 @@ async def walk(
     return trial, model
 
 
+class Slow:
+    """Says the same again and again: waits for its turn, then answers, each time so many seconds by the clock."""
+
+    def __init__(self, clock, text, *, seconds, queued):
+        self.clock, self.text, self.seconds, self.queued = clock, json.dumps(text), seconds, queued
+
+    async def complete(self, request):
+        self.clock[0] += self.queued + self.seconds
+        return Completion(text=self.text, model="m", prompt_tokens=1, completion_tokens=1, seconds=self.seconds)
+
+
 async def test_done_is_said_twice_and_the_state_is_graded(sandbox, container):
     trial, model = await walk(
         sandbox, [say("date > out.txt\n"), say(done=True), say(done=True)], cost_of=lambda c: 0.25
@@ -116,14 +127,14 @@ async def test_the_token_limit_ends_the_work(sandbox):
 async def test_the_time_limit_ends_the_work_and_bounds_the_waits(sandbox, container):
     time = [0.0]
 
-    def slow(request):
-        time[0] += 8.0
-        commands = [{"keystrokes": "sleep 100\n", "duration": 1.5}, {"keystrokes": "ls\n", "duration": 100}]
-        return {**say(), "commands": commands}
-
-    trial, _ = await walk(sandbox, slow, clock=lambda: time[0], seconds=10)
+    commands = [{"keystrokes": "sleep 100\n", "duration": 1.5}, {"keystrokes": "ls\n", "duration": 100}]
+    model = Slow(time, {**say(), "commands": commands}, seconds=8.0, queued=100.0)
+    trial = await run_trial(
+        begin("org/one", "seed-1", "b" * 64, 0, model="m", run_id="run"), INSTRUCTION, ENVIRONMENT, model=model,
+        sandbox=sandbox, limits=Limits(), settings=TrialLimits(seconds=10), grade=passed, clock=lambda: time[0],
+    )  # fmt: skip
     assert trial.stop is StopReason.TIME_LIMIT and len(trial.turns) == 2
-    assert container.waits == [1.5, 0.5]
+    assert container.waits == [1.5, 0.5] and trial.seconds == 16.0
 
 
 async def test_the_money_limit_ends_the_work(sandbox):
@@ -213,7 +224,7 @@ async def test_services_are_waited_for(sandbox, container, ready, stop):
     container.ready = ready
     environment = ENVIRONMENT.model_copy(update={"materials": materials})
     trial, _ = await walk(sandbox, [say(done=True), say(done=True)], environment=environment)
-    assert trial.stop is stop and container.users == ({"root", "agent"} if ready else {"root"})
+    assert trial.stop is stop and container.users == {"root"} and len(container.streams) == ready
 
 
 async def test_recorded_answers_are_marked(sandbox):
