@@ -39,6 +39,7 @@ class SftCard(Record):
 
     set_id: str
     trials: int
+    dialogues: int
     rows: int
     train: int
     validation: int
@@ -48,6 +49,7 @@ class SftCard(Record):
     counted_by: str
     over_cutoff: int
     masked_turns: int
+    handed_over: int
     recorded: bool
     models: tuple[str, ...]
     licences: tuple[str, ...]
@@ -95,6 +97,8 @@ def make_sft_set(store: Store, directory: Path, terms: SftTerms) -> SftCard:
         store.put(made)
     return SftCard(
         **made.model_dump(include=set(SftCard.model_fields) - {"schema_version"}),
+        dialogues=made.dialogues,
+        handed_over=made.handed_over,
         jsonl=directory / "train.jsonl",
         parquet=directory / "train.parquet",
         readme=directory / "README.md",

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from facet_dagster.datasets.benchmarks import read_benchmarks
 from facet_dagster.datasets.contamination import Contamination
+from facet_dagster.datasets.dialogue import contexts_of
 from facet_dagster.datasets.folder import write_whole
 from facet_dagster.datasets.lineage import lineages, split_seeds
 from facet_dagster.datasets.selection import Candidate, Selection, select
@@ -76,8 +77,10 @@ def _candidates(trials: Sequence[Trial], skills: Skills, standing: Set[tuple[str
             of_seed[trial.seed],
             lineage[trial.seed],
             fallen=standing is not None and (trial.seed, trial.bundle) not in standing,
+            context=context,
         )
         for trial in sorted(trials, key=lambda t: (t.seed, t.key))
+        for context in contexts_of(trial)
     ]
 
 
@@ -95,6 +98,7 @@ def _decisions(
             split=None if candidate.name in selection.refused else sides[candidate.trial.seed],
             rule=selection.refused.get(candidate.name, nothing)[0],
             evidence=selection.refused.get(candidate.name, nothing)[1],
+            context=candidate.context,
         )
         for candidate in candidates
     )
@@ -114,7 +118,7 @@ def _record(
     return SftSet(
         set_id=digest_of("\n".join([*said, digest_of(jsonl(rows))])),
         at=at,
-        trials=len(decisions),
+        trials=len({(each.seed, each.trial) for each in decisions}),
         rows=len(rows),
         train=by_side["train"],
         validation=by_side["validation"],

@@ -25,6 +25,7 @@ def readme(made: SftSet, rows: Sequence[Row], sides: Mapping[str, Split], skills
     overlaps = [decision for decision in made.decisions if decision.rule is Rule.CONTAMINATED]
     variables = {
         "card": made,
+        "trials": len({(row["seed"], row["trial"]) for row in rows}),
         "terms": made.terms,
         "benchmarks": [place.name for place in made.terms.benchmarks],
         "overlaps": overlaps[:SHOWN],

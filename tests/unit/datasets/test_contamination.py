@@ -4,11 +4,11 @@ import json
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from facet_dagster.datasets.benchmarks import BenchmarkText, read_benchmarks
-from facet_dagster.datasets.contamination import GRAM, Contamination
+from facet_dagster.datasets.contamination import GRAM, Contamination, words_of
 from facet_dagster.errors import SettingsError
 
 LONG = " ".join(f"w{n}" for n in range(40))
@@ -26,13 +26,14 @@ def test_agrees_with_brute_force(benchmark, text):
     texts = [BenchmarkText(f"t{n}", f"f{n}", each) for n, each in enumerate(benchmark)]
     known = {gram for each in benchmark for gram in grams(each)}
     matches = [at for at, gram in enumerate(grams(text)) if gram in known]
+    different = {grams(text)[at] for at in matches}
     found = Contamination(texts, common=10).overlap([text])
     if not matches:
         assert found is None
     else:
         assert found is not None
         assert (found.word, found.grams, tuple(found.words.split())) == (
-            matches[0], len(matches), grams(text)[matches[0]],
+            matches[0], len(different), grams(text)[matches[0]],
         )  # fmt: skip
         assert tuple(found.words.split()) in grams(benchmark[int(found.task[1:])])
 
@@ -97,3 +98,29 @@ def test_a_benchmark_that_cannot_be_read_never_passes_for_clean(tmp_path, name):
     (tmp_path / "bad.txt").write_bytes(b"\xff")
     with pytest.raises(SettingsError, match=name):
         read_benchmarks([tmp_path / name])
+
+
+SHOWN = 'say "é" to all\n\tof the\r\n“files”, then\nnot \\d+ more: see C:\\new\\table, quoted\n'
+
+
+@pytest.mark.parametrize("ascii_only", [True, False])
+@pytest.mark.parametrize("times", [0, 1, 2, 3])
+def test_what_stands_escaped_in_a_reply_is_compared_as_it_was_meant(ascii_only, times):
+    index = Contamination([BenchmarkText("t", "t/solution.sh", f"first\n{SHOWN}")], common=10)
+    said = SHOWN
+    for _ in range(times):
+        said = json.dumps({"keystrokes": said}, ensure_ascii=ascii_only)
+    found = index.overlap([said])
+    assert found is not None and found.words == "say é to all of the files then not d more see c" and found.line == 2
+
+
+@settings(deadline=None)
+@given(st.text(st.sampled_from('ab é\n\t\r"\\n/終😀'), max_size=200), st.booleans())
+def test_a_text_and_its_json_have_the_same_words(text, ascii_only):
+    assume(not re.search(r"\\[^\x00-\x7f]", text))  # `\\\u00e9` may be a backslash and a letter, or an escape escaped
+    assert words_of(json.dumps(text, ensure_ascii=ascii_only)) == words_of(text)
+
+
+def test_letters_written_in_two_ways_are_the_same():
+    index = Contamination([BenchmarkText("t", "f", "é " * GRAM)], common=10)
+    assert index.overlap(["e\u0301 " * GRAM]) is not None

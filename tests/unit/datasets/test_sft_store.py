@@ -56,6 +56,6 @@ def test_the_command_makes_the_set_and_shows_the_funnel(store, tmp_path):
     settings = Settings(store=str(tmp_path / "store"), out=tmp_path / "out")
     make_set(settings, console, None)
     shown = console.export_text()
-    assert "task_fallen" in shown and "2 trial(s) -> 0 row(s) for training" in shown
+    assert "task_fallen" in shown and "2 trial(s), 2 dialogue(s) -> 0 row(s) for training" in shown
     make_set(settings, console, tmp_path / "elsewhere")
     assert (tmp_path / "out/sft/README.md").read_bytes() == (tmp_path / "elsewhere/README.md").read_bytes()
