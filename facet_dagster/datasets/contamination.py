@@ -1,7 +1,7 @@
 """Words that a trial shares with benchmark tasks: runs of 13 words, with the run and both places as evidence.
 
-Words are compared decoded: a reply in JSON types `one\\ntwo` where a benchmark has two lines. So on both sides `\\n` and
-its like, however often escaped, end a word, and `\\u00e9` is the letter that it stands for.
+Words are compared decoded: a reply in JSON says `one\\ntwo` where a benchmark has two lines. So on both sides `\\n` and
+its like, however often escaped, end a word, and `\\u00e9` is the letter it stands for.
 
 Belongs here: finding an overlap. What counts as a benchmark's text stands in benchmarks.py; what becomes of a trial
 that has one is decided by selection.py.
@@ -9,8 +9,10 @@ that has one is decided by selection.py.
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +24,8 @@ GRAM = 13
 """Words in a run, as in the decontamination of GPT-3 and of the sets that followed it."""
 _BASE = np.uint64(0x9E3779B97F4A7C15)  # odd, so that products stay well spread modulo 2**64
 _WORD = re.compile(r"\w+")
-_ESCAPED = re.compile(r"(?:\\+u[0-9a-fA-F]{4})+")
-_PART = re.compile(r"\\+[nrtbf]|((?:\w|\\+u[0-9a-fA-F]{4})+)")
+_BLANK = re.compile(r"\\+[nrtbf]")
+_LETTERS = re.compile(r"(?:\\+u[0-9a-fA-F]{4})+")
 
 Hashes = NDArray[np.uint64]
 
@@ -105,12 +107,11 @@ class Contamination:
         left, right = (int(np.searchsorted(self._sorted, value, side=side)) for side in ("left", "right"))
         for number in self._owner[left:right]:
             text = self._texts[number]
-            plain = _plain(text.text)
-            placed = list(_placed(plain))
-            words = [word for word, _ in placed]
+            lines = [words_of(line) for line in text.text.split("\n")]
+            words = [word for line in lines for word in line]
             for at in range(len(words) - GRAM + 1):
                 if words[at] == run[0] and words[at : at + GRAM] == list(run):
-                    return text, plain.count("\n", 0, placed[at][1]) + 1
+                    return text, bisect_right(list(accumulate(map(len, lines))), at) + 1
         return None
 
     def _grams(self, words: Sequence[str]) -> Hashes:
@@ -134,31 +135,14 @@ class _Codes(dict[str, int]):
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text, lower-case and decoded."""
-    return [word for word, _ in _placed(_plain(text))]
+    """The words of a text, lower-case and decoded; letters that Unicode writes in several ways in one of them."""
+    if "\\" in text:
+        text = _LETTERS.sub(_decoded, _BLANK.sub(" ", text))
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    return [word.lower() for word in _WORD.findall(text)]
 
 
-def _plain(text: str) -> str:
-    """One form for letters that Unicode writes in several ways; lines stay lines."""
-    return text if text.isascii() else unicodedata.normalize("NFKC", text)
-
-
-def _placed(text: str) -> Iterator[tuple[str, int]]:
-    """Each word, and where it starts."""
-    if "\\" not in text:
-        yield from ((match.group().lower(), match.start()) for match in _WORD.finditer(text))
-        return
-    for match in _PART.finditer(text):
-        part = match[1]
-        if part is None:
-            continue
-        if "\\" not in part:
-            yield part.lower(), match.start()
-            continue
-        decoded = unicodedata.normalize("NFKC", _ESCAPED.sub(_letters, part))
-        yield from ((word.lower(), match.start()) for word in _WORD.findall(decoded))
-
-
-def _letters(escapes: re.Match[str]) -> str:
+def _decoded(escapes: re.Match[str]) -> str:
     units = b"".join(int(code, 16).to_bytes(2, "big") for code in re.findall(r"[0-9a-fA-F]{4}", escapes.group()))
     return units.decode("utf-16-be", errors="replace")

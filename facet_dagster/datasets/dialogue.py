@@ -1,8 +1,8 @@
 """A trial as dialogues, one per context: messages as they were held, and which of them are trained on.
 
 Each hand-over ends a dialogue and begins the next, with the opening and what was handed over. So nothing but what the
-model really saw stands before what it wrote, and every turn stands in one dialogue. The assistant's text is exactly what
-the model wrote. Does not belong here: files and formats.
+model really saw stands before what it wrote, and every turn stands in one dialogue. The assistant's text is exactly
+what the model wrote. Does not belong here: files and formats.
 """
 
 from collections.abc import Iterable

@@ -19,7 +19,7 @@ from facet_dagster.datasets.dialogue import (
     turns_of,
     typed,
 )
-from facet_dagster.datasets.near import NearIndex, Sketch
+from facet_dagster.datasets.near import NearIndex
 from facet_dagster.datasets.tokens import TokenCounter
 from facet_dagster.records.base import digest_of
 from facet_dagster.records.rollout import StopReason, Trial, Turn
@@ -62,7 +62,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Selection:
-    """`chosen` in the order of seed, bundle, model, attempt and context; by name why others are not, and tokens of these."""
+    """`chosen` in order of seed, bundle, model, attempt, context; by name why others are not, and tokens of these."""
 
     chosen: tuple[Candidate, ...]
     refused: Mapping[str, tuple[Rule, str]]
@@ -184,7 +184,7 @@ class _Work:
     def _copies(self, left: Sequence[Candidate]) -> Refusals:
         index = NearIndex(self._terms.near_duplicate or 1.0)
         for candidate in left:
-            sketch = Sketch(own_text(candidate.turns))
+            sketch = index.sketch(own_text(candidate.turns))
             near = max(index.near(sketch), default=None)
             if near is not None:
                 yield candidate, f"Jaccard similarity {near[0]:.2f} with {near[1]}"
