@@ -21,6 +21,7 @@ from facet_dagster.records.sft import FunnelStep, SftSet
 from facet_dagster.records.skill import Skill
 from facet_dagster.records.terms import SftTerms
 from facet_dagster.rollout.atif import to_atif
+from facet_dagster.skills.usable import skills_by_id
 from facet_dagster.tasks import accepted_benches, export_accepted, standing_bundles
 from facet_dagster.workshop import Workshop
 
@@ -86,12 +87,8 @@ def make_sft_set(store: Store, directory: Path, terms: SftTerms) -> SftCard:
 
     Needs no model and no engine. Trials on tasks that do not stand any more are counted as removed.
     """
-    skills = {skill.skill_id: skill for skill in store.rows(Skill)}
-    of_seed = {
-        seed.seed_id: [skills[skill_id] for skill_id in seed.skill_ids if skill_id in skills]
-        for seed in store.rows(ScenarioSeed)
-    }
-    made = export_sft(store.rows(Trial), directory, skills=of_seed, terms=terms, standing=standing_bundles(store))
+    skills, standing = skills_behind(store), standing_bundles(store)
+    made = export_sft(store.rows(Trial), directory, skills=skills, terms=terms, standing=standing)
     last = max(store.rows(SftSet), key=lambda each: each.at, default=None)
     if last is None or last.set_id != made.set_id:
         store.put(made)
@@ -103,6 +100,13 @@ def make_sft_set(store: Store, directory: Path, terms: SftTerms) -> SftCard:
         parquet=directory / "train.parquet",
         readme=directory / "README.md",
     )
+
+
+def skills_behind(store: Store) -> dict[str, list[Skill]]:
+    """The skills of each seed, in the revision that counts; without those that the store does not have."""
+    seeds = store.rows(ScenarioSeed)
+    skills = skills_by_id(store, [skill_id for seed in seeds for skill_id in seed.skill_ids])
+    return {seed.seed_id: [skills[each] for each in seed.skill_ids if each in skills] for seed in seeds}
 
 
 def _remove_fallen(folder: Path, standing: set[str]) -> None:

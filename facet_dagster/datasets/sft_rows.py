@@ -1,7 +1,7 @@
 """A chosen dialogue as a row, and rows as files: messages in JSONL and Parquet, and ShareGPT."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from typing import Any
 
@@ -34,6 +34,8 @@ SCHEMA = pa.schema(
         ("lineage", pa.string()),
         ("stop", pa.string()),
         ("context", pa.int64()),  # hand-overs of the trial before this dialogue; above 0 it begins with one
+        ("engine", pa.string()),  # whose agent worked: own or harbor
+        ("started_at", pa.string()),  # of the trial, ISO 8601
     ]
 )
 DECISIONS = pa.schema(
@@ -49,6 +51,7 @@ DECISIONS = pa.schema(
         ("context", pa.int64()),
     ]
 )
+ROW_GROUP = 500  # rows that are put into columns at a time
 SPEAKERS = {"user": "human", "assistant": "gpt"}
 
 Row = Mapping[str, Any]
@@ -77,6 +80,8 @@ def row_of(candidate: Candidate, skills: Sequence[Skill], tokens: int, *, mask_p
         "lineage": candidate.lineage,
         "stop": trial.stop.value,
         "context": candidate.context,
+        "engine": trial.engine,
+        "started_at": trial.started_at.isoformat(),
     }
 
 
@@ -96,15 +101,18 @@ def sharegpt(row: Row) -> dict[str, Any]:
     }
 
 
-def jsonl(rows: Sequence[Row]) -> bytes:
-    """One JSON object per line."""
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
+def jsonl(rows: Iterable[Row]) -> Iterator[bytes]:
+    """The lines of a file, one JSON object each: a set may be larger than what memory holds twice."""
+    for row in rows:
+        yield (json.dumps(row, ensure_ascii=False) + "\n").encode()
 
 
 def parquet(rows: Sequence[Row], schema: pa.Schema = SCHEMA) -> bytes:
     """A Parquet file in memory, of a shape that does not depend on the rows."""
     buffer = BytesIO()
-    pq.write_table(pa.Table.from_pylist(list(rows), schema=schema), buffer, compression="zstd")
+    with pq.ParquetWriter(buffer, schema, compression="zstd") as writer:
+        for at in range(0, len(rows), ROW_GROUP):
+            writer.write_table(pa.Table.from_pylist(list(rows[at : at + ROW_GROUP]), schema=schema))
     return buffer.getvalue()
 
 

@@ -82,6 +82,16 @@ def test_harbor_tasks_are_read_without_their_environment(tmp_path):
     assert read_benchmarks([task])[0].task == "hello"
 
 
+def test_steps_and_old_encodings_of_a_task_are_read(tmp_path):
+    (tmp_path / "task.toml").touch()
+    for name in ("steps/one/instruction.md", "steps/one/tests/check.py", "steps/one/workdir/data.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(f"größer {name}".encode("latin-1"))
+    found = {text.file: text.text for text in read_benchmarks([tmp_path])}
+    assert found.keys() == {"steps/one/instruction.md", "steps/one/tests/check.py"}
+    assert found["steps/one/instruction.md"].endswith("er steps/one/instruction.md")
+
+
 def test_each_row_of_a_jsonl_file_is_a_task(tmp_path):
     file = tmp_path / "bench.jsonl"
     file.write_text(json.dumps({"q": "line\nbreak", "deep": [{"a": "x"}, 3]}) + "\n\n" + json.dumps({"q": "y"}) + "\n")

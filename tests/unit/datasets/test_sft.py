@@ -1,9 +1,11 @@
 """The files of a set: what was chosen, as it was held, split and described; the same files for the same trials."""
 
 import json
+import re
 from datetime import UTC, datetime
 
 import pyarrow.parquet as pq
+import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -244,3 +246,54 @@ def test_the_card_is_read_by_dataset_hubs(tmp_path):
     said = yaml.safe_load((tmp_path / "README.md").read_text().split("---\n")[1])
     files = [entry["path"] for config in said["configs"] for entry in config["data_files"]]
     assert files == ["train.parquet"] and all((tmp_path / name).exists() for name in files)
+
+
+def test_sharegpt_without_a_row_for_validation_is_not_named_to_a_trainer(tmp_path):
+    """LLaMA-Factory ends at a file without rows."""
+    trials = [trial("a", error="bad"), trial("b"), trial("c"), trial("d")]
+    sides = {}
+    for split_seed in range(20):
+        terms = SftTerms(validation_share=0.25, mask_parse_errors=True, split_seed=split_seed)
+        export_sft(trials, tmp_path, skills={}, terms=terms)
+        (row,) = rows_of(tmp_path, "validation")
+        named = "facet_validation" in json.loads((tmp_path / "dataset_info.json").read_text())
+        said = yaml.safe_load((tmp_path / "training/qwen3.5-4b.yaml").read_text())
+        assert named == ("eval_dataset" in said)
+        sides[row["seed"]] = named
+    assert sides["a"] is False and True in sides.values()
+
+
+def test_where_no_row_is_left_for_sharegpt_the_card_says_so(tmp_path):
+    export_sft([trial("a", error="bad")], tmp_path, skills={}, terms=SftTerms(mask_parse_errors=True))
+    assert "**No row is left in it**" in (tmp_path / "README.md").read_text()
+
+
+def test_what_cannot_be_divided_is_told(tmp_path, skills):
+    """Two tasks that share a skill are one lineage."""
+    terms = SftTerms(validation_share=0.25, split_by="lineage")
+    made = export_sft([trial("a"), trial("b")], tmp_path, skills={"a": skills, "b": skills}, terms=terms)
+    card = (tmp_path / "README.md").read_text()
+    assert (made.train, made.validation) == (2, 0) and not list(tmp_path.glob("validation*"))
+    assert "None: 25% of the rows were asked for, but all rows are of one lineage" in card
+
+
+@pytest.mark.parametrize(
+    "text", ["終わり \u2028 ü\u0301 \x00 \x1b[31m 😀 \r\n \ufeff", "\\ud800 \\n", "| `x` | </b> {{ y }}"]
+)
+def test_any_text_comes_back_as_it_was(tmp_path, text, skills):
+    hostile = [skills[0].model_copy(update={"licence": text.replace("\x00", ""), "path": f"a|b\n{text}"})]
+    one = trial("a").turns[0].model_copy(update={"prompt": text, "raw": text})
+    made = export_sft([trial("a", turns=(one,), model=text)], tmp_path, skills={"a": hostile})
+    lines = (tmp_path / "train.jsonl").read_bytes().decode().split("\n")
+    assert lines[1:] == [""] and pq.read_table(tmp_path / "train.parquet").to_pylist() == [json.loads(lines[0])]
+    assert [message["content"] for message in json.loads(lines[0])["messages"]] == [text, text] and made.rows == 1
+    tables = [line for line in (tmp_path / "README.md").read_text().split("\n") if line.startswith("| csv-tools-1 ")]
+    assert len(tables) == 1 and len(re.split(r"(?<!\\)\|", tables[0])) == 6
+
+
+def test_unknown_licences_and_sources_are_counted(tmp_path, skills):
+    unknown = [skills[0], skills[1].model_copy(update={"licence": "unknown"})]
+    export_sft([trial("a"), trial("b"), trial("c")], tmp_path, skills={"a": unknown, "b": skills})
+    card = (tmp_path / "README.md").read_text()
+    assert "**Unknown licence**: 1 row(s)" in card and "**Unknown sources**: of 1 row(s)" in card
+    assert "- n<1K\n" in card and "Held: 2026-01-01." in card
