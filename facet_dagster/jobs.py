@@ -12,14 +12,13 @@ from typing import Any
 
 from facet_dagster.errors import SettingsError
 from facet_dagster.records.base import Record, digest_of
-from facet_dagster.records.rollout import Handover, StopReason, Trial, Turn
+from facet_dagster.records.rollout import REBUILT, Handover, StopReason, Trial, Turn
 from facet_dagster.records.validation import GradeReport
 from facet_dagster.rollout.protocol import ParsedTurn
 from facet_dagster.rollout.replies import PARSERS
 from facet_dagster.validation.reading import read_ctrf, read_junit, read_results
 
 OUTPUT = 20_000  # characters of the tests' output that are kept
-REBUILT = "the model's own text was not kept: this reply was put together from what was read from it"
 # Errors after which the state was graded all the same: the agent came to an end of its own.
 _ENDS = {"AgentTimeoutError": StopReason.TIME_LIMIT}
 

@@ -39,6 +39,7 @@ class SftCard(Record):
 
     set_id: str
     trials: int
+    dialogues: int
     rows: int
     train: int
     validation: int
@@ -48,6 +49,7 @@ class SftCard(Record):
     counted_by: str
     over_cutoff: int
     masked_turns: int
+    handed_over: int
     recorded: bool
     models: tuple[str, ...]
     licences: tuple[str, ...]
@@ -84,19 +86,26 @@ def make_sft_set(store: Store, directory: Path, terms: SftTerms) -> SftCard:
 
     Needs no model and no engine. Trials on tasks that do not stand any more are counted as removed.
     """
-    seeds = store.rows(ScenarioSeed)
-    skills = skills_by_id(store, [skill_id for seed in seeds for skill_id in seed.skill_ids])
-    of_seed = {seed.seed_id: [skills[skill_id] for skill_id in seed.skill_ids if skill_id in skills] for seed in seeds}
-    made = export_sft(store.rows(Trial), directory, skills=of_seed, terms=terms, standing=standing_bundles(store))
+    skills, standing = skills_behind(store), standing_bundles(store)
+    made = export_sft(store.rows(Trial), directory, skills=skills, terms=terms, standing=standing)
     last = max(store.rows(SftSet), key=lambda each: each.at, default=None)
     if last is None or last.set_id != made.set_id:
         store.put(made)
     return SftCard(
         **made.model_dump(include=set(SftCard.model_fields) - {"schema_version"}),
+        dialogues=made.dialogues,
+        handed_over=made.handed_over,
         jsonl=directory / "train.jsonl",
         parquet=directory / "train.parquet",
         readme=directory / "README.md",
     )
+
+
+def skills_behind(store: Store) -> dict[str, list[Skill]]:
+    """The skills of each seed, in the revision that counts; without those that the store does not have."""
+    seeds = store.rows(ScenarioSeed)
+    skills = skills_by_id(store, [skill_id for seed in seeds for skill_id in seed.skill_ids])
+    return {seed.seed_id: [skills[each] for each in seed.skill_ids if each in skills] for seed in seeds}
 
 
 def _remove_fallen(folder: Path, standing: set[str]) -> None:

@@ -19,8 +19,9 @@ def make_set(settings: Settings, console: Console, out: Path | None) -> None:
         shown.add_row(step.rule.value, plain(step.asked), str(step.removed), str(step.left))
     console.print(shown)
     console.print(
-        f"{card.trials} trial(s) -> {card.train} row(s) for training, {card.validation} for validation, "
-        f"{card.tokens:,} tokens (counted by: {card.counted_by})\n{card.readme.parent}",
+        f"{card.trials} trial(s), {card.dialogues} dialogue(s) -> {card.train} row(s) for training, "
+        f"{card.validation} for validation, {card.tokens:,} tokens "
+        f"(counted by: {card.counted_by})\n{card.readme.parent}",
         highlight=False,
         markup=False,
     )

@@ -1,8 +1,8 @@
 """The texts of benchmark tasks, read from folders and files: what a training set must not repeat.
 
-Of a Harbor task (a folder with task.toml, or task.yaml of its forerunner): instruction, solution and tests. Its
-environment is left out: image recipes and package lists are alike everywhere. Anything else: *.txt, *.md, and
-*.jsonl, of which every row is a task.
+Of a Harbor task (a folder with task.toml, or task.yaml of its forerunner): instruction, solution and tests, of every
+step where it has steps. Its environment is left out: image recipes and package lists are alike everywhere. Anything
+else: *.txt, *.md, and *.jsonl, of which every row is a task.
 """
 
 import json
@@ -56,25 +56,25 @@ def _texts(place: Path) -> Iterator[BenchmarkText]:
     for task in sorted(tasks):
         name = task.name if task == place else task.relative_to(place).as_posix()
         for path in _parts(task):
-            text = _decoded(path)
-            if text is not None:
-                yield BenchmarkText(name, path.relative_to(place).as_posix(), text)
+            data = _bytes(path)
+            if b"\0" not in data:  # else no text; a text in an old encoding still has most of its words
+                yield BenchmarkText(name, path.relative_to(place).as_posix(), data.decode(errors="replace"))
     for path in sorted(place.rglob("*")):
         if path.is_file() and path.suffix in LOOSE and tasks.isdisjoint(path.parents):
             yield from _loose(path, path.relative_to(place).as_posix())
 
 
 def _parts(task: Path) -> Iterator[Path]:
-    for part in PARTS:
-        path = task / part
+    for path in (place / part for place in (task, *sorted(task.glob("steps/*"))) for part in PARTS):
         files = sorted(path.rglob("*")) if path.is_dir() else [path]
         yield from (file for file in files if file.is_file() and file.stat().st_size <= MAX_BYTES)
 
 
 def _loose(path: Path, name: str) -> Iterator[BenchmarkText]:
-    text = _decoded(path)
-    if text is None:
-        raise SettingsError(f"the benchmark file {path} is not UTF-8 text")
+    try:
+        text = _bytes(path).decode()
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"the benchmark file {path} is not UTF-8 text") from error
     if path.suffix != ".jsonl":
         yield BenchmarkText(name, name, text)
         return
@@ -95,10 +95,8 @@ def _strings(value: Any) -> Iterator[str]:
             yield from _strings(inner)
 
 
-def _decoded(path: Path) -> str | None:
+def _bytes(path: Path) -> bytes:
     try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        return None
+        return path.read_bytes()
     except OSError as error:
         raise SettingsError(f"{path} cannot be read: {error.strerror or error}") from error

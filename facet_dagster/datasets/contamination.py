@@ -1,12 +1,18 @@
 """Words that a trial shares with benchmark tasks: runs of 13 words, with the run and both places as evidence.
 
+Words are compared decoded: a reply in JSON says `one\\ntwo` where a benchmark has two lines. So on both sides `\\n` and
+its like, however often escaped, end a word, and `\\u00e9` is the letter it stands for.
+
 Belongs here: finding an overlap. What counts as a benchmark's text stands in benchmarks.py; what becomes of a trial
 that has one is decided by selection.py.
 """
 
 import re
+import unicodedata
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +24,15 @@ GRAM = 13
 """Words in a run, as in the decontamination of GPT-3 and of the sets that followed it."""
 _BASE = np.uint64(0x9E3779B97F4A7C15)  # odd, so that products stay well spread modulo 2**64
 _WORD = re.compile(r"\w+")
+_BLANK = re.compile(r"\\+[nrtbf]")
+_LETTERS = re.compile(r"(?:\\+u[0-9a-fA-F]{4})+")
 
 Hashes = NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
 class Overlap:
-    """The first run of a trial that a benchmark has too. `grams` of the trial's runs match in all; lines from 1."""
+    """The first run of a trial that a benchmark has too. `grams` different runs match in all; lines from 1."""
 
     words: str
     part: int  # which of the texts given, from 0
@@ -53,12 +61,12 @@ class Contamination:
         The words of the first are compared; the others are counted by their hashes of 64 bits.
         """
         found: Overlap | None = None
-        grams = 0
+        shared: set[int] = set()
         for part, text in enumerate(texts):
-            words = _words(text)
+            words = words_of(text)
             hashes = self._grams(words)
             known = np.flatnonzero(self._known(hashes))
-            grams += len(known)
+            shared.update(hashes[known].tolist())
             for at in known if found is None else ():
                 place = self._place(words[at : at + GRAM], hashes[at])
                 if place is not None:
@@ -66,11 +74,11 @@ class Contamination:
                     run = " ".join(words[at : at + GRAM])
                     found = Overlap(run, part, int(at), owner.task, owner.file, line, 0)
                     break
-        return None if found is None else replace(found, grams=grams)
+        return None if found is None else replace(found, grams=len(shared))
 
     def _hashed(self) -> tuple[Hashes, NDArray[np.int64]]:
         """Hashes of all runs, each once per text, and the text that each is from."""
-        each = [np.unique(self._grams(_words(text.text))) for text in self._texts]
+        each = [np.unique(self._grams(words_of(text.text))) for text in self._texts]
         owners = [np.full(len(hashes), number, dtype=np.int64) for number, hashes in enumerate(each)]
         nothing = np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.int64)
         return (np.concatenate(each), np.concatenate(owners)) if each else nothing
@@ -99,11 +107,11 @@ class Contamination:
         left, right = (int(np.searchsorted(self._sorted, value, side=side)) for side in ("left", "right"))
         for number in self._owner[left:right]:
             text = self._texts[number]
-            matches = list(_WORD.finditer(text.text))
-            words = [match.group().lower() for match in matches]
+            lines = [words_of(line) for line in text.text.split("\n")]
+            words = [word for line in lines for word in line]
             for at in range(len(words) - GRAM + 1):
                 if words[at] == run[0] and words[at : at + GRAM] == list(run):
-                    return text, text.text.count("\n", 0, matches[at].start()) + 1
+                    return text, bisect_right(list(accumulate(map(len, lines))), at) + 1
         return None
 
     def _grams(self, words: Sequence[str]) -> Hashes:
@@ -126,5 +134,15 @@ class _Codes(dict[str, int]):
         return self[word]
 
 
-def _words(text: str) -> list[str]:
+def words_of(text: str) -> list[str]:
+    """The words of a text, lower-case and decoded; letters that Unicode writes in several ways in one of them."""
+    if "\\" in text:
+        text = _LETTERS.sub(_decoded, _BLANK.sub(" ", text))
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
     return [word.lower() for word in _WORD.findall(text)]
+
+
+def _decoded(escapes: re.Match[str]) -> str:
+    units = b"".join(int(code, 16).to_bytes(2, "big") for code in re.findall(r"[0-9a-fA-F]{4}", escapes.group()))
+    return units.decode("utf-16-be", errors="replace")

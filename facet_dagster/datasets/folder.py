@@ -42,11 +42,12 @@ def content_hash(files: Iterable[FileEntry]) -> str:
     return digest_of("\n".join(lines))
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Write one file under another name, then rename it."""
+def write_whole(path: Path, data: bytes | Iterable[bytes]) -> None:
+    """Write one file, at once or piece by piece, under another name, then rename it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.partial")
-    partial.write_bytes(data)
+    with partial.open("wb") as file:
+        file.writelines([data] if isinstance(data, bytes) else data)
     partial.replace(path)
 
 

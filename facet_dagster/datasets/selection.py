@@ -1,6 +1,6 @@
-"""Which trials become rows: every rule is a setting, refuses with evidence, and is counted.
+"""Which dialogues become rows: every rule is a setting, refuses with evidence, and is counted.
 
-Rules work one after the other on what the earlier ones left, so that each trial is refused once. Belongs here: the
+Rules work one after the other on what the earlier ones left, so that each dialogue is refused once. Belongs here: the
 rules and their order. Does not belong here: how overlaps, copies or lengths are found, and what a row looks like.
 """
 
@@ -10,11 +10,19 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from facet_dagster.datasets.contamination import GRAM, Contamination
-from facet_dagster.datasets.dialogue import messages_of, own_text, parse_clean
-from facet_dagster.datasets.near import NearIndex, Sketch
+from facet_dagster.datasets.dialogue import (
+    loss_mask_of,
+    messages_of,
+    not_as_held,
+    own_text,
+    parse_clean,
+    turns_of,
+    typed,
+)
+from facet_dagster.datasets.near import NearIndex
 from facet_dagster.datasets.tokens import TokenCounter
 from facet_dagster.records.base import digest_of
-from facet_dagster.records.rollout import StopReason, Trial
+from facet_dagster.records.rollout import StopReason, Trial, Turn
 from facet_dagster.records.sft import FunnelStep, Rule
 from facet_dagster.records.terms import SftTerms
 
@@ -24,27 +32,37 @@ OFF = "off"
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A trial with what the rules need to know of it. `fallen`: its task does not stand any more."""
+    """A dialogue of a trial with what the rules need to know of it. `fallen`: its task does not stand any more."""
 
     trial: Trial
     skills: tuple[str, ...]
     lineage: str
     fallen: bool = False
+    context: int = 0
 
     @cached_property
     def name(self) -> str:
-        """How evidence calls it."""
-        return f"{self.trial.seed}/{self.trial.key}"
+        """How evidence calls it; its own in a set."""
+        return f"{self.trial.seed}/{self.trial.key}" + (f"/context-{self.context}" if self.context else "")
+
+    @cached_property
+    def turns(self) -> tuple[Turn, ...]:
+        """The turns of the dialogue."""
+        return turns_of(self.trial, self.context)
 
     @cached_property
     def messages(self) -> list[dict[str, str]]:
         """The dialogue."""
-        return messages_of(self.trial)
+        return messages_of(self.trial, self.context)
+
+    def mask(self, *, mask_parse_errors: bool) -> list[bool]:
+        """For each message, whether it is trained on."""
+        return loss_mask_of(self.trial, self.context, mask_parse_errors=mask_parse_errors)
 
 
 @dataclass(frozen=True)
 class Selection:
-    """`chosen` in the order of seed, bundle, model and attempt; by name why others are not, and tokens of these."""
+    """`chosen` in order of seed, bundle, model, attempt, context; by name why others are not, and tokens of these."""
 
     chosen: tuple[Candidate, ...]
     refused: Mapping[str, tuple[Rule, str]]
@@ -73,16 +91,21 @@ def select(
         left = [candidate for candidate in left if candidate.name not in out]
         refused |= out
         funnel.append(FunnelStep(rule=rule, asked=asked, removed=len(out), left=len(left)))
-    chosen = tuple(sorted(left, key=lambda c: (c.trial.seed, c.trial.bundle, c.trial.model, c.trial.attempt)))
+    chosen = tuple(sorted(left, key=_place))
     return Selection(chosen, refused, tuple(funnel), {c.name: work.tokens[c.name] for c in chosen})
 
 
 def _preference(candidates: Sequence[Candidate]) -> Callable[[Candidate], tuple[bool, int, bool, str]]:
     of_task: dict[str, list[str]] = defaultdict(list)
-    for candidate in sorted(candidates, key=lambda c: (not c.trial.success, c.trial.attempt, c.name)):
+    for candidate in sorted(candidates, key=lambda c: (not c.trial.success, c.trial.attempt, c.context, c.name)):
         of_task[candidate.trial.task].append(candidate.name)
     rank = {name: number for names in of_task.values() for number, name in enumerate(names)}
-    return lambda c: (not c.trial.success, rank[c.name], not parse_clean(c.trial), digest_of(c.name))
+    return lambda c: (not c.trial.success, rank[c.name], not parse_clean(c.turns), digest_of(c.name))
+
+
+def _place(candidate: Candidate) -> tuple[str, str, str, int, str, int]:
+    trial = candidate.trial
+    return trial.seed, trial.bundle, trial.model, trial.attempt, trial.key, candidate.context
 
 
 class _Work:
@@ -100,7 +123,8 @@ class _Work:
         share = f"at most {terms.failure_share:.0%} of the rows"
         yield Rule.TASK_FALLEN, "tasks that stand", _each(_fallen)
         yield Rule.TROUBLE, "graded, no trouble of model or engine", _each(_trouble)
-        yield Rule.EMPTY, "at least one turn", _each(_empty)
+        yield Rule.NOT_KEPT, "the model's own text after what it saw", _each(_not_kept)
+        yield Rule.EMPTY, "at least one turn that is trained on", _each(self._empty)
         yield (
             Rule.FAILURE,
             "complete successes" if not terms.failure_share else share,
@@ -131,6 +155,12 @@ class _Work:
             if self._terms.max_tokens is not None and tokens > self._terms.max_tokens:
                 yield candidate, f"{tokens:,} tokens"
 
+    def _empty(self, candidate: Candidate) -> str | None:
+        if not any(turn.raw.strip() for turn in candidate.turns):
+            return f"{len(candidate.turns)} turn(s), no text"
+        mask = candidate.mask(mask_parse_errors=self._terms.mask_parse_errors)
+        return None if any(mask) else f"{len(candidate.turns)} turn(s), all masked"
+
     def _benchmark(self) -> str:
         found = self._benchmarks
         if found is None:
@@ -142,20 +172,19 @@ class _Work:
 
     def _contaminated(self, left: Sequence[Candidate]) -> Refusals:
         for candidate in left:
-            messages = candidate.messages
-            found = self._benchmarks and self._benchmarks.overlap([message["content"] for message in messages])
+            texts, places = zip(*_seen_and_written(candidate), strict=True)
+            found = self._benchmarks and self._benchmarks.overlap(texts)
             if found:
                 yield (
                     candidate,
-                    f"“{found.words}” in message {found.part + 1} ({messages[found.part]['role']}) from word "
-                    f"{found.word + 1}, and in {found.file} of {found.task}, line {found.line}; "
-                    f"{found.grams} run(s) in all",
+                    f"“{found.words}” in {places[found.part]} from word {found.word + 1}, "
+                    f"and in {found.file} of {found.task}, line {found.line}; {found.grams} run(s) in all",
                 )
 
     def _copies(self, left: Sequence[Candidate]) -> Refusals:
         index = NearIndex(self._terms.near_duplicate or 1.0)
         for candidate in left:
-            sketch = Sketch(own_text(candidate.trial))
+            sketch = index.sketch(own_text(candidate.turns))
             near = max(index.near(sketch), default=None)
             if near is not None:
                 yield candidate, f"Jaccard similarity {near[0]:.2f} with {near[1]}"
@@ -186,6 +215,18 @@ class _Work:
             yield candidate, f"{room} failure(s) beside {successes} success(es) are enough"
 
 
+def _seen_and_written(candidate: Candidate) -> Iterator[tuple[str, str]]:
+    """Every text that is compared with benchmarks, and where it stands: messages, and keys that several commands sent.
+
+    Commands end words in a reply, not at the terminal, where they are one stream of keys.
+    """
+    for number, message in enumerate(candidate.messages, start=1):
+        yield message["content"], f"message {number} ({message['role']})"
+    for turn in candidate.turns:
+        if len(turn.commands) > 1:
+            yield typed(turn), f"the keys of turn {turn.number}"
+
+
 def _each(reason: Callable[[Candidate], str | None]) -> Check:
     """A rule that looks at one candidate at a time; a reason refuses it."""
 
@@ -211,8 +252,8 @@ def _trouble(candidate: Candidate) -> str | None:
     return f"ended by {trial.stop.value}" if trial.reward is None or trial.stop in TROUBLE else None
 
 
-def _empty(candidate: Candidate) -> str | None:
-    return None if candidate.trial.turns else "no turn"
+def _not_kept(candidate: Candidate) -> str | None:
+    return not_as_held(candidate.trial, candidate.context)
 
 
 def _failure(candidate: Candidate) -> str | None:
@@ -222,5 +263,5 @@ def _failure(candidate: Candidate) -> str | None:
 
 
 def _unclean(candidate: Candidate) -> str | None:
-    turn = next((turn for turn in candidate.trial.turns if turn.parse_error is not None), None)
+    turn = next((turn for turn in candidate.turns if turn.parse_error is not None), None)
     return f"turn {turn.number}: {turn.parse_error}" if turn else None

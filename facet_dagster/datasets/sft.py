@@ -4,6 +4,7 @@ Belongs here: putting the parts together. Rules stand in selection.py, rows and 
 sft_card.py, files for trainers in training.py.
 """
 
+import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from datetime import datetime
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from facet_dagster.datasets.benchmarks import read_benchmarks
 from facet_dagster.datasets.contamination import Contamination
+from facet_dagster.datasets.dialogue import contexts_of
 from facet_dagster.datasets.folder import write_whole
 from facet_dagster.datasets.lineage import lineages, split_seeds
 from facet_dagster.datasets.selection import Candidate, Selection, select
@@ -76,8 +78,10 @@ def _candidates(trials: Sequence[Trial], skills: Skills, standing: Set[tuple[str
             of_seed[trial.seed],
             lineage[trial.seed],
             fallen=standing is not None and (trial.seed, trial.bundle) not in standing,
+            context=context,
         )
         for trial in sorted(trials, key=lambda t: (t.seed, t.key))
+        for context in contexts_of(trial)
     ]
 
 
@@ -95,6 +99,7 @@ def _decisions(
             split=None if candidate.name in selection.refused else sides[candidate.trial.seed],
             rule=selection.refused.get(candidate.name, nothing)[0],
             evidence=selection.refused.get(candidate.name, nothing)[1],
+            context=candidate.context,
         )
         for candidate in candidates
     )
@@ -110,11 +115,14 @@ def _record(
     at: datetime,
 ) -> SftSet:
     by_side = Counter(sides[row["seed"]] for row in rows)
+    content = hashlib.sha256()
+    for line in jsonl(rows):
+        content.update(line)
     said = [step.model_dump_json() for step in selection.funnel] + [each.model_dump_json() for each in decisions]
     return SftSet(
-        set_id=digest_of("\n".join([*said, digest_of(jsonl(rows))])),
+        set_id=digest_of("\n".join([*said, content.hexdigest()])),
         at=at,
-        trials=len(decisions),
+        trials=len({(each.seed, each.trial) for each in decisions}),
         rows=len(rows),
         train=by_side["train"],
         validation=by_side["validation"],
@@ -140,12 +148,13 @@ def _write(directory: Path, made: SftSet, rows: Sequence[Row], sides: Mapping[st
         if side == "train" or part:
             write_whole(directory / f"{side}.jsonl", jsonl(part))
             write_whole(directory / f"{side}.parquet", parquet(part))
-            shared = [sharegpt(row) for row in part if wholly_trained(row)]
-            write_whole(directory / f"{side}_sharegpt.jsonl", jsonl(shared))
+            shared = jsonl(sharegpt(row) for row in part if wholly_trained(row))
+            write_whole(directory / f"{side}_sharegpt.jsonl", shared)
     if not made.validation:
         for name in VALIDATION_FILES:
             (directory / name).unlink(missing_ok=True)
     write_whole(directory / "selection.parquet", decisions_parquet(made.decisions))
-    for name, data in training_files(validation=made.validation > 0, cutoff=made.terms.cutoff).items():
+    shared_validation = any(wholly_trained(row) and sides[row["seed"]] == "validation" for row in rows)
+    for name, data in training_files(validation=shared_validation, cutoff=made.terms.cutoff).items():
         write_whole(directory / name, data)
     write_whole(directory / "README.md", readme(made, rows, sides, skills).encode())

@@ -1,6 +1,7 @@
 """The card of an SFT set: sources, what was removed, statistics, limits. Its words stand in sft_card.md.j2."""
 
 import statistics
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,8 @@ from facet_dagster.records.skill import Skill
 CARD = Path(__file__).parent / "sft_card.md.j2"
 SHOWN = 10
 """Overlaps with benchmarks that the card quotes; selection.parquet has them all."""
+SIZES = (1_000, 10_000, 100_000, 1_000_000)
+SIZE_NAMES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M")
 
 
 def readme(made: SftSet, rows: Sequence[Row], sides: Mapping[str, Split], skills: Mapping[str, Sequence[Skill]]) -> str:
@@ -22,15 +25,23 @@ def readme(made: SftSet, rows: Sequence[Row], sides: Mapping[str, Split], skills
     sources = {skill.skill_id: skill for row in rows for skill in skills.get(row["seed"], ())}
     sided = {(sides[row["seed"]], skill) for row in rows for skill in row["skills"]}
     shared = [skill for side, skill in sorted(sided) if side == "train" and ("validation", skill) in sided]
+    started = sorted(row["started_at"][:10] for row in rows)
     overlaps = [decision for decision in made.decisions if decision.rule is Rule.CONTAMINATED]
     variables = {
         "card": made,
+        "trials": len({(row["seed"], row["trial"]) for row in rows}),
         "terms": made.terms,
         "benchmarks": [place.name for place in made.terms.benchmarks],
         "overlaps": overlaps[:SHOWN],
         "overlaps_left": max(0, len(overlaps) - SHOWN),
         "shared_skills": shared,
+        "size": SIZE_NAMES[bisect_right(SIZES, made.rows)],
+        "groups": len({row["seed" if made.terms.split_by == "seed" else "lineage"] for row in rows}),
+        "days": sorted({started[0], started[-1]}) if started else [],
+        "engines": sorted(Counter(row["engine"] for row in rows).items()),
         "partly_masked": sum(not wholly_trained(row) for row in rows),
+        "unlicensed": sum("unknown" in row["licences"] for row in rows),
+        "unsourced": sum(not row["skills"] for row in rows),
         "figures": [(name, _figures([row[key] for row in rows])) for name, key in _MEASURED if rows],
         "stops": sorted(Counter(row["stop"] for row in rows).items()),
         "tasks": sorted(Counter((row["task"], sides[row["seed"]]) for row in rows).items()),
@@ -39,6 +50,7 @@ def readme(made: SftSet, rows: Sequence[Row], sides: Mapping[str, Split], skills
         "columns": SCHEMA.names,
     }
     jinja = Jinja(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
+    jinja.filters["cell"] = _cell
     return jinja.from_string(CARD.read_text(encoding="utf-8")).render(**variables)
 
 
@@ -47,6 +59,11 @@ _MEASURED = (
     ("tokens of the dialogue", "tokens"),
     ("tokens written by the model", "completion_tokens"),
 )
+
+
+def _cell(value: object) -> str:
+    """One line that no table is broken by."""
+    return " ".join(str(value).split()).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
 
 
 def _figures(values: Sequence[int]) -> tuple[str, ...]:

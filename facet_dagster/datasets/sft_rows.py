@@ -1,14 +1,13 @@
-"""A chosen trial as a row, and rows as files: messages in JSONL and Parquet, and ShareGPT."""
+"""A chosen dialogue as a row, and rows as files: messages in JSONL and Parquet, and ShareGPT."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from facet_dagster.datasets.dialogue import loss_mask_of
 from facet_dagster.datasets.selection import Candidate
 from facet_dagster.records.sft import Decision
 from facet_dagster.records.skill import Skill
@@ -23,7 +22,7 @@ SCHEMA = pa.schema(
         ("attempt", pa.int64()),
         ("model", pa.string()),
         ("reward", pa.float64()),
-        ("turns", pa.int64()),
+        ("turns", pa.int64()),  # of this dialogue, as the tokens that follow
         ("prompt_tokens", pa.int64()),
         ("completion_tokens", pa.int64()),
         ("recorded", pa.bool_()),
@@ -34,6 +33,9 @@ SCHEMA = pa.schema(
         ("trial", pa.string()),  # key of the trial in the store, within its seed
         ("lineage", pa.string()),
         ("stop", pa.string()),
+        ("context", pa.int64()),  # hand-overs of the trial before this dialogue; above 0 it begins with one
+        ("engine", pa.string()),  # whose agent worked: own or harbor
+        ("started_at", pa.string()),  # of the trial, ISO 8601
     ]
 )
 DECISIONS = pa.schema(
@@ -46,8 +48,10 @@ DECISIONS = pa.schema(
         ("split", pa.string()),
         ("rule", pa.string()),
         ("evidence", pa.string()),
+        ("context", pa.int64()),
     ]
 )
+ROW_GROUP = 500  # rows that are put into columns at a time
 SPEAKERS = {"user": "human", "assistant": "gpt"}
 
 Row = Mapping[str, Any]
@@ -64,17 +68,20 @@ def row_of(candidate: Candidate, skills: Sequence[Skill], tokens: int, *, mask_p
         "attempt": trial.attempt,
         "model": trial.model,
         "reward": trial.reward,
-        "turns": len(trial.turns),
-        "prompt_tokens": sum(turn.prompt_tokens for turn in trial.turns),
-        "completion_tokens": sum(turn.completion_tokens for turn in trial.turns),
+        "turns": len(candidate.turns),
+        "prompt_tokens": sum(turn.prompt_tokens for turn in candidate.turns),
+        "completion_tokens": sum(turn.completion_tokens for turn in candidate.turns),
         "recorded": trial.recorded,
         "skills": [skill.skill_id for skill in skills],
         "licences": [skill.licence for skill in skills],
-        "loss_mask": loss_mask_of(trial, mask_parse_errors=mask_parse_errors),
+        "loss_mask": candidate.mask(mask_parse_errors=mask_parse_errors),
         "tokens": tokens,
         "trial": trial.key,
         "lineage": candidate.lineage,
         "stop": trial.stop.value,
+        "context": candidate.context,
+        "engine": trial.engine,
+        "started_at": trial.started_at.isoformat(),
     }
 
 
@@ -89,25 +96,28 @@ def wholly_trained(row: Row) -> bool:
 def sharegpt(row: Row) -> dict[str, Any]:
     """The same dialogue in ShareGPT's words. The format has no place for a mask: give it rows wholly trained on."""
     return {
-        "id": f"{row['seed']}/{row['trial']}",
+        "id": f"{row['seed']}/{row['trial']}" + (f"/context-{row['context']}" if row["context"] else ""),
         "conversations": [{"from": SPEAKERS[m["role"]], "value": m["content"]} for m in row["messages"]],
     }
 
 
-def jsonl(rows: Sequence[Row]) -> bytes:
-    """One JSON object per line."""
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
+def jsonl(rows: Iterable[Row]) -> Iterator[bytes]:
+    """The lines of a file, one JSON object each: a set may be larger than what memory holds twice."""
+    for row in rows:
+        yield (json.dumps(row, ensure_ascii=False) + "\n").encode()
 
 
 def parquet(rows: Sequence[Row], schema: pa.Schema = SCHEMA) -> bytes:
     """A Parquet file in memory, of a shape that does not depend on the rows."""
     buffer = BytesIO()
-    pq.write_table(pa.Table.from_pylist(list(rows), schema=schema), buffer, compression="zstd")
+    with pq.ParquetWriter(buffer, schema, compression="zstd") as writer:
+        for at in range(0, len(rows), ROW_GROUP):
+            writer.write_table(pa.Table.from_pylist(list(rows[at : at + ROW_GROUP]), schema=schema))
     return buffer.getvalue()
 
 
 def decisions_parquet(decisions: Sequence[Decision]) -> bytes:
-    """What became of every trial that was looked at."""
+    """What became of every dialogue that was looked at."""
     return parquet(
         [decision.model_dump(mode="json", include=set(DECISIONS.names)) for decision in decisions], DECISIONS
     )

@@ -17,7 +17,10 @@ AS_THEY_ARE = ("chat_template.jinja", "ds_z3.json", "trl_sft.py")
 
 
 def training_files(*, validation: bool, cutoff: int) -> dict[str, bytes]:
-    """Name below the folder of the set -> content. `cutoff` in tokens."""
+    """Name below the folder of the set -> content. `cutoff` in tokens.
+
+    `validation`: ShareGPT has rows for it, without which LLaMA-Factory does not start.
+    """
     jinja = Jinja(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
     template = jinja.from_string((HERE / "llamafactory.yaml.j2").read_text(encoding="utf-8"))
     files = {"dataset_info.json": (json.dumps(_index(validation), indent=2) + "\n").encode()}

@@ -9,6 +9,9 @@ from facet_dagster.records.base import Record, StoredRecord, digest_of
 from facet_dagster.records.call import Logprob
 from facet_dagster.records.validation import GradeReport
 
+REBUILT = "the model's own text was not kept: this reply was put together from what was read from it"
+"""A warning of an imported turn of which `raw` is not what the model wrote."""
+
 
 class StopReason(StrEnum):
     """Why a trial ended."""

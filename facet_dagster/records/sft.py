@@ -11,11 +11,12 @@ Split = Literal["train", "validation"]
 
 
 class Rule(StrEnum):
-    """Why a trial is no row. Exactly one per trial: the first in this order that refuses it."""
+    """Why a dialogue is no row. Exactly one per dialogue: the first in this order that refuses it."""
 
     TASK_FALLEN = "task_fallen"  # its task does not stand any more
     TROUBLE = "trouble"  # model or engine failed, or nothing was graded
-    EMPTY = "empty"  # the model wrote nothing
+    NOT_KEPT = "not_kept"  # what the model wrote, or saw before it, is not known as it was
+    EMPTY = "empty"  # nothing that is trained on
     FAILURE = "failure"
     PARSE_ERROR = "parse_error"
     TOO_LONG = "too_long"
@@ -28,7 +29,7 @@ class Rule(StrEnum):
 
 
 class FunnelStep(Record):
-    """One rule: what was asked, how many trials it removed, how many were left after it."""
+    """One rule: what was asked, how many dialogues it removed, how many were left after it."""
 
     rule: Rule
     asked: str
@@ -37,7 +38,10 @@ class FunnelStep(Record):
 
 
 class Decision(Record):
-    """What became of one trial: a split, or the rule that refused it and what shows it."""
+    """What became of one dialogue: a split, or the rule that refused it and what shows it.
+
+    A trial has one dialogue per context: one, and one more for every hand-over.
+    """
 
     seed: str
     trial: str  # key of the trial in its seed
@@ -47,10 +51,11 @@ class Decision(Record):
     split: Split | None
     rule: Rule | None
     evidence: str
+    context: int = 0
 
 
 class SftSet(StoredRecord):
-    """A set as it was written. `trials` is `rows` plus what the steps of the funnel removed."""
+    """A set as it was written. `dialogues` is `rows` plus what the steps of the funnel removed."""
 
     table: ClassVar[str] = "sft_sets"
 
@@ -65,13 +70,23 @@ class SftSet(StoredRecord):
     tokens: int  # of all rows, counted as `counted_by` says
     counted_by: str
     over_cutoff: int  # rows with more tokens than `terms.cutoff`: trainers cut them
-    masked_turns: int  # what the model wrote and is not trained on
+    masked_turns: int  # of `turns`, those that are not trained on
     recorded: bool
     models: tuple[str, ...]
     licences: tuple[str, ...]
     terms: SftTerms
     funnel: tuple[FunnelStep, ...]
     decisions: tuple[Decision, ...]
+
+    @property
+    def dialogues(self) -> int:
+        """Contexts of the trials: what the rules decide on."""
+        return len(self.decisions)
+
+    @property
+    def handed_over(self) -> int:
+        """Rows that begin with a hand-over."""
+        return sum(decision.split is not None and decision.context > 0 for decision in self.decisions)
 
     @property
     def group(self) -> str:

@@ -6,6 +6,7 @@ They are installed by install.sh below FACET_SFT_HOME (default: ~/.cache/facet),
 import json
 import os
 import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -57,7 +58,8 @@ SPLIT_SEED = 0
 
 def environment(name: str) -> Path:
     home = Path(os.environ.get("FACET_SFT_HOME") or Path.home() / ".cache/facet") / name
-    done = subprocess.run([HERE / "install.sh", home, name], capture_output=True, text=True, timeout=3600)
+    own = {"FACET_SFT_PYTHON": sys.executable, **os.environ}  # not whatever `python3` is found first
+    done = subprocess.run([HERE / "install.sh", home, name], env=own, capture_output=True, text=True, timeout=3600)
     assert done.returncode == 0, f"{name} cannot be installed: {done.stderr[-1500:]}"
     return home / "venv/bin/python"
 

@@ -1,4 +1,4 @@
--- What each rule of the selection removed from the newest SFT set, and how many trials were left after it.
+-- What each rule of the selection removed from the newest SFT set, and how many dialogues were left after it.
 WITH newest AS (SELECT record FROM sft_sets ORDER BY "at" DESC LIMIT 1),
 steps AS (SELECT unnest(CAST(json_extract(record, '$.funnel[*]') AS JSON[])) AS step FROM newest)
 SELECT

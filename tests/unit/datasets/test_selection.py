@@ -1,5 +1,6 @@
 """Each rule refuses what it should, with evidence, and prefers what it says."""
 
+import json
 from datetime import UTC, datetime
 
 import pytest
@@ -12,7 +13,7 @@ from facet_dagster.datasets.contamination import Contamination
 from facet_dagster.datasets.selection import Candidate, select
 from facet_dagster.datasets.tokens import TokenCounter
 from facet_dagster.errors import SettingsError
-from facet_dagster.records.rollout import StopReason, Trial, Turn
+from facet_dagster.records.rollout import Keystrokes, StopReason, Trial, Turn
 from facet_dagster.records.sft import Rule
 from facet_dagster.records.terms import SftTerms
 
@@ -104,6 +105,40 @@ def test_an_overlap_with_a_benchmark_is_quoted_with_both_places():
         "“one two three four five six seven eight nine ten eleven twelve thirteen” in message 2 (assistant) from "
         "word 4, and in hello/instruction.md of hello, line 2; 2 run(s) in all"
     )
+
+
+def test_what_was_typed_is_compared_as_the_terminal_got_it():
+    """Lines of a benchmark in the commands of a reply: escaped there, in pieces, or in a reply that was not read."""
+    lines = ['cat > a.py << "EOF"', "import json, sys", 'print("one two three")', "four(five, six)", "seven eight"]
+    benchmark = Contamination([BenchmarkText("t", "t/solve.sh", "\n".join(lines))], common=10)
+    whole, pieces = ["\n".join(lines) + "\n"], [line + "\n" for line in lines]
+    trials = [typing("a", whole), typing("b", pieces), typing("c", whole, error="no object"), typing("d", pieces[::2])]
+    rows, refused = chosen(trials, benchmark)
+    assert rows == [("d", 0)] and {rule for rule, _ in refused.values()} == {Rule.CONTAMINATED}
+    run = "cat a py eof import json sys print one two three four five"
+    places = {seed: why.partition(f"“{run}” in ")[2].partition(",")[0] for (seed, _), (_, why) in refused.items()}
+    assert places == {
+        "a": "message 2 (assistant) from word 7",
+        "b": "the keys of turn 1 from word 1",
+        "c": "message 2 (assistant) from word 7",
+    }
+
+
+@pytest.mark.parametrize("field", ["analysis", "plan"])
+def test_what_was_thought_is_compared_too(field):
+    benchmark = Contamination([BenchmarkText("t", "t/instruction.md", SAID)], common=10)
+    said = json.dumps({"analysis": "", "plan": "", "commands": [], field: SAID.replace(" ", "\n")})
+    _, refused = chosen([candidate("a", raw=said)], benchmark)
+    assert refused["a", 0][0] is Rule.CONTAMINATED
+
+
+def typing(seed, keys, error=None):
+    """A candidate whose reply types these keys, in JSON; one that was not understood has no commands."""
+    reply = {"analysis": "x", "plan": "y", "commands": [{"keystrokes": each} for each in keys]}
+    made = candidate(seed, raw=json.dumps(reply), error=error)
+    commands = () if error else tuple(Keystrokes(keystrokes=each) for each in keys)
+    turn = made.turns[0].model_copy(update={"commands": commands})
+    return Candidate(made.trial.model_copy(update={"turns": (turn,)}), (), seed)
 
 
 seeds_and_attempts = st.tuples(st.sampled_from("abc"), st.integers(0, 3), st.sampled_from([0.0, 0.5, 1.0, None]))

@@ -15,7 +15,7 @@ from facet_dagster.records.seed import ScenarioSeed
 from facet_dagster.records.sft import SftSet
 from facet_dagster.records.skill import Skill
 from facet_dagster.records.terms import SftTerms
-from facet_dagster.results import make_sft_set
+from facet_dagster.results import make_sft_set, skills_behind
 from facet_dagster.settings import Settings
 from facet_dagster.yields.views import run_query
 
@@ -84,6 +84,15 @@ def test_the_command_makes_the_set_and_shows_the_funnel(store, tmp_path):
     settings = Settings(store=str(tmp_path / "store"), out=tmp_path / "out")
     make_set(settings, console, None)
     shown = console.export_text()
-    assert "task_fallen" in shown and "2 trial(s) -> 0 row(s) for training" in shown
+    assert "task_fallen" in shown and "2 trial(s), 2 dialogue(s) -> 0 row(s) for training" in shown
     make_set(settings, console, tmp_path / "elsewhere")
     assert (tmp_path / "out/sft/README.md").read_bytes() == (tmp_path / "elsewhere/README.md").read_bytes()
+
+
+def test_a_skill_is_named_in_the_revision_that_counts(store, skills):
+    old = skills[0].model_copy(update={"licence": "old"})
+    new = old.model_copy(update={"licence": "new", "revision": 1})
+    seed = ScenarioSeed(seed_id="a", title="t", skill_ids=(old.skill_id,), hypothesis_ids=(), rationale="r")
+    for record in (new, old, seed):
+        store.put(record)
+    assert skills_behind(store) == {"a": [new]}
