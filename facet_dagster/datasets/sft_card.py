@@ -4,6 +4,7 @@ import statistics
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 from jinja2 import Environment as Jinja
@@ -25,7 +26,8 @@ def readme(made: SftSet, rows: Sequence[Row], sides: Mapping[str, Split], skills
     sources = {skill.skill_id: skill for row in rows for skill in skills.get(row["seed"], ())}
     sided = {(sides[row["seed"]], skill) for row in rows for skill in row["skills"]}
     shared = [skill for side, skill in sorted(sided) if side == "train" and ("validation", skill) in sided]
-    started = sorted(row["started_at"][:10] for row in rows)
+    started = sorted(row["started"] for row in rows)
+    days = sorted({f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d}" for at in (started[:1] + started[-1:])})
     overlaps = [decision for decision in made.decisions if decision.rule is Rule.CONTAMINATED]
     variables = {
         "card": made,
@@ -37,7 +39,7 @@ def readme(made: SftSet, rows: Sequence[Row], sides: Mapping[str, Split], skills
         "shared_skills": shared,
         "size": SIZE_NAMES[bisect_right(SIZES, made.rows)],
         "groups": len({row["seed" if made.terms.split_by == "seed" else "lineage"] for row in rows}),
-        "days": sorted({started[0], started[-1]}) if started else [],
+        "days": days,
         "engines": sorted(Counter(row["engine"] for row in rows).items()),
         "partly_masked": sum(not wholly_trained(row) for row in rows),
         "unlicensed": sum("unknown" in row["licences"] for row in rows),

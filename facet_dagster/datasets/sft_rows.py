@@ -35,7 +35,10 @@ SCHEMA = pa.schema(
         ("stop", pa.string()),
         ("context", pa.int64()),  # hand-overs of the trial before this dialogue; above 0 it begins with one
         ("engine", pa.string()),  # whose agent worked: own or harbor
-        ("started_at", pa.string()),  # of the trial, ISO 8601
+        (
+            "started",
+            pa.int64(),
+        ),  # of the trial, seconds since 1970 (readers of JSON lines turn ISO times into other types)
     ]
 )
 DECISIONS = pa.schema(
@@ -81,7 +84,7 @@ def row_of(candidate: Candidate, skills: Sequence[Skill], tokens: int, *, mask_p
         "stop": trial.stop.value,
         "context": candidate.context,
         "engine": trial.engine,
-        "started_at": trial.started_at.isoformat(),
+        "started": int(trial.started_at.timestamp()),
     }
 
 
