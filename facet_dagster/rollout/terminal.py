@@ -38,10 +38,10 @@ export LC_ALL=C.UTF-8 TERM=screen
 SECONDS=0
 while ((SECONDS < {PROMPT_S})); do
   seen=$({_TMUX} capture-pane -p -t main)
-  [[ $seen == *'$'* ]] && break
+  [[ $seen == *[$'$#']* ]] && break
   sleep 0.02
 done
-[[ $seen == *'$'* ]] || {{ echo 'no prompt'; exit 1; }}
+[[ $seen == *[$'$#']* ]] || {{ echo 'no prompt'; exit 1; }}
 """
 _BORN = 'read -r stat < /proc/1/stat; read -r -a first <<< "${stat##*) }"; born=${first[19]}'
 # Lines are counted from the beginning of the history. Prints "last alternate anchor size born", the context (the lines

@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from facet_dagster.attempts import _limits, roll_out
+from facet_dagster.attempts import limits_of, roll_out
 from facet_dagster.records.rollout import StopReason, Trial
 from facet_dagster.records.terms import RolloutTerms
 from facet_dagster.rollout.journal import journal
@@ -35,6 +35,6 @@ async def test_another_seeds_trials_are_left_alone(tmp_path):
 
 
 def test_the_terms_of_a_run_are_the_limits_of_its_trials(tmp_path):
-    limits = _limits(workshop(tmp_path, turns=7, usd=0.5, replies="xml", token_details=True))
+    limits = limits_of(workshop(tmp_path, turns=7, usd=0.5, replies="xml", token_details=True).rollouts)
     assert (limits.turns, limits.usd, limits.replies, limits.token_details) == (7, 0.5, "xml", True)
     assert limits.schema_version == 1
