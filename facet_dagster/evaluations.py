@@ -15,7 +15,7 @@ from facet_dagster.evaluation.attempt import Examinee
 from facet_dagster.evaluation.run import Hall, Invigilator, evaluate
 from facet_dagster.evaluation.scores import evaluation_of
 from facet_dagster.records.evaluation import Evaluation, EvaluationTrial
-from facet_dagster.settings import Settings
+from facet_dagster.settings import Models, Settings
 
 
 def tasks_of(settings: Settings) -> Path:
@@ -24,10 +24,10 @@ def tasks_of(settings: Settings) -> Path:
 
 
 def models_of(settings: Settings) -> tuple[str, ...]:
-    """The models that are scored, each once, in the order given."""
+    """The models that are scored, each once, in the order given. Raises SettingsError where none is named."""
     named = settings.evaluation.models or (settings.models.teacher,)
-    if not all(named):
-        raise SettingsError("a model has no name: name it with --model or FACET_EVALUATE_MODELS")
+    if not all(named) or (settings.models.base_url and named == (Models().teacher,)):
+        raise SettingsError("no model is named: use --model, FACET_EVALUATE_MODELS or FACET_MODEL_TEACHER")
     return tuple(dict.fromkeys(named))
 
 

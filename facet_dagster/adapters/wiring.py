@@ -111,6 +111,8 @@ def open_models(settings: Settings, names: Sequence[str], store: Store, run_id: 
     for name in names:
         inner, called, _ = _model(models.model_copy(update={"teacher": name}))
         price = models.evaluated_prices.get(name) or models.prices.get(Role.TEACHER)
+        if settings.budget.usd is not None and models.base_url and price is None:
+            raise SettingsError(f"a budget in US dollars needs a price for {name}: set FACET_PRICE_TEACHER")
         prices = {Role.TEACHER: (price.prompt, price.completion)} if price else {}
         if account is None:
             account = StoreLedger(

@@ -17,12 +17,9 @@ PIPE_WIDTH = 220
 Profile = Annotated[Path | None, typer.Option(help="TOML profile of the run, for example data/profiles/full.toml")]
 
 
-def read_settings(
-    profile: Path | None = None, *, asked: Collection[Role] = CHAT_ROLES, teacher: str | None = None
-) -> Settings:
-    """A profile and the environment, `teacher` before either. Raises SettingsError; see settings.load for `asked`."""
-    environment = {**os.environ, **({"FACET_MODEL_TEACHER": teacher} if teacher else {})}
-    return load(environment, profile, asked=asked)
+def read_settings(profile: Path | None = None, *, asked: Collection[Role] = CHAT_ROLES) -> Settings:
+    """A profile and the environment. Raises SettingsError; see settings.load for `asked`."""
+    return load(os.environ, profile, asked=asked)
 
 
 def new_run_id() -> str:

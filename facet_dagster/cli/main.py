@@ -21,7 +21,6 @@ from facet_dagster.cli.plain import plain
 from facet_dagster.cli.show import seed_table, show_seed
 from facet_dagster.cli.skills import skills_app
 from facet_dagster.errors import FacetError, InfrastructureError, SettingsError
-from facet_dagster.records.call import Role
 from facet_dagster.records.outcome import Component
 
 app = typer.Typer(
@@ -184,7 +183,7 @@ def evaluate(
     """Score models on Harbor tasks, anyone's: pass rates with intervals, pass@k, models side by side."""
     from facet_dagster.cli.evaluate import compare_models, evaluate_models
 
-    settings = read_settings(profile, asked=(Role.TEACHER,), teacher=model[0] if model else None)
+    settings = read_settings(profile, asked=())  # it names its models itself
     given = {"tasks": tasks, "models": tuple(model or ()), "attempts": attempts, "network": network}
     terms = settings.evaluation.model_copy(update={name: value for name, value in given.items() if value})
     settings = settings.model_copy(update={"evaluation": terms})
@@ -211,7 +210,7 @@ def behaviour(
     """Show how models work in the terminal: what observes, what acts, which commands, beside the paper's figures."""
     from facet_dagster.cli.behaviour import report_behaviour
 
-    report_behaviour(read_settings(profile), make_console(), model, json_file)
+    report_behaviour(read_settings(profile, asked=()), make_console(), model, json_file)
 
 
 @app.command("import-job")

@@ -57,7 +57,7 @@ def tasks_png(evaluation: Evaluation) -> bytes:
         axes.scatter([x for x, _ in graded], [y for _, y in graded], color=colour, s=28, label=_named(model.model))
         axes.scatter([0.0] * len(without), without, color=colour, marker="x", s=28)
     axes.set_yticks(range(len(names)), [_named(name) for name in names], fontsize=8)
-    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.set_ylim(max(1, len(names)) - 0.5, -0.5)
     axes.set_xlim(-4, 104)
     axes.set_xlabel("attempts that solved the task, per cent (×: errors only)")
     axes.grid(axis="y", alpha=0.25)

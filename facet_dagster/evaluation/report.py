@@ -34,7 +34,7 @@ def _without_versions(value: Any, *, top: bool = False) -> Any:
 def as_html(evaluation: Evaluation) -> bytes:
     """The scores as a page for a browser."""
     jinja = Jinja(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    jinja.filters |= {"percent": percent, "interval": interval, "signed": signed}
+    jinja.filters |= {"percent": percent, "interval": interval, "signed": signed, "pass_at": pass_at}
     page = jinja.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
         evaluation=evaluation,
         tasks=side_by_side(evaluation),
