@@ -15,7 +15,7 @@ from uuid import uuid4
 from facet_dagster.attempts import keep_cut, limits_of
 from facet_dagster.audit.load import Found, Loaded
 from facet_dagster.audit.run import bounded, bundle_of
-from facet_dagster.errors import InfrastructureError, ModelError, ModelUnavailable
+from facet_dagster.errors import BudgetSpent, InfrastructureError, ModelError, ModelUnavailable
 from facet_dagster.evaluation.attempt import Attempt, Examinee, error_trial, subject_of
 from facet_dagster.evaluation.image import CannotPrepare, prepared
 from facet_dagster.ports import ImageBuilder, Sandbox, Store
@@ -27,7 +27,8 @@ from facet_dagster.validation.candidate import Candidate
 
 IN_A_ROW = 4  # trials of a model that end with trouble of the endpoint: it is gone
 BUILDS = 2  # at a time
-TROUBLE = (InfrastructureError, OSError, ValueError)
+TROUBLE = (InfrastructureError, OSError, ValueError)  # of one task
+ENDS_ALL = (BudgetSpent, ModelError)  # concerns every trial: no further one is begun
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ class _Evaluation:
         self._greeting: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._greeted: set[str] = set()
         self._in_a_row: Counter[str] = Counter()
-        self._over = False  # trouble that concerns every trial: no further one is begun
+        self._over = False
         self.trials: list[EvaluationTrial] = []
 
     async def task(self, found: Found) -> None:
@@ -111,7 +112,7 @@ class _Evaluation:
             return
         try:
             await self._task(found)
-        except BaseException:
+        except ENDS_ALL:
             self._over = True
             raise
 
@@ -160,7 +161,7 @@ class _Evaluation:
             self._invigilator.at(f"{placed.name} {attempt.examinee.name} #{attempt.number}", "working")
             try:
                 trial = await attempt.make(placed, self._hall.sandbox, self._limits, network=network)
-            except BaseException:
+            except ENDS_ALL:
                 self._over = True
                 raise
         self._ended(trial)

@@ -16,6 +16,7 @@ from facet_dagster.yields.typed import commands_of
 
 END = "end"
 TOP = 10
+NAME = 80  # characters of a command's name that are kept: a model may type anything
 # FACET (arXiv 2608.18580), of the 1,270 successes among its teacher's 6,066 trials; the checks are of all of them.
 PAPER: dict[str, float] = {
     "turns_per_trial": 11.86,
@@ -108,7 +109,7 @@ def work_of(trial: Trial) -> Work:
     return Work(
         model=trial.model,
         success=None if trial.reward is None else trial.success,
-        turns=tuple(tuple((c.name, kind_of(c)) for c in turn) for turn in commands_of(trial.turns)),
+        turns=tuple(tuple((c.name[:NAME], kind_of(c)) for c in turn) for turn in commands_of(trial.turns)),
         checks=len(told),
         missed=sum(test.outcome != "passed" for test in told),
     )

@@ -135,18 +135,19 @@ def test_models_of_the_store_are_compared_without_engine_or_endpoint(
 def test_behaviour(tmp_path: Path, store: ParquetStore, capsys: pytest.CaptureFixture[str]) -> None:
     assert facet("behaviour") == 2
     assert "no trial in" in one_line(capsys)
-    work = a_worked_trial([a_turn(["cat a\n", "rm a\n"])], 0.0, "pf")
+    work = a_worked_trial([a_turn(["cat a\n", "r\x1b[31mm a\n", "rm a\n"])], 0.0, "pf")
     store.put(work)
     evaluated = EvaluationTrial.model_validate({**work.model_dump(), "model": "other"})
     store.put(evaluated)
     assert facet("behaviour", "--json", f"{tmp_path}/b.json") == 0
     out = capsys.readouterr().out
+    assert "\x1b" not in out, "what a model typed is shown, never obeyed"
     assert "observation_share" in out and "m (failure)" in out and "other (all)" in out and "0.847" in out
     found = json.loads((tmp_path / "b.json").read_text())
     assert {(each["model"], each["outcome"]) for each in found} == {
         (model, outcome) for model in ("m", "other") for outcome in ("all", "failure")
     }
-    assert found[0]["commands_by_name"] == {"cat": 1, "rm": 1} and found[0]["missed_1_2"] == 1.0
+    assert found[0]["commands_by_name"] == {"cat": 1, "r\x1b[31mm": 1, "rm": 1} and found[0]["missed_1_2"] == 1.0
     assert facet("behaviour", "--model", "m") == 0
     assert "other" not in capsys.readouterr().out
     assert facet("behaviour", "--model", "nobody") == 2

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from facet_dagster.audit.load import Fault, Found, Loaded
+from facet_dagster.audit.run import bundle_of
 from facet_dagster.errors import BudgetSpent, InfrastructureError, ModelRefused, ModelUnavailable, NoRecording
 from facet_dagster.evaluation.attempt import Examinee, subject_of
 from facet_dagster.evaluation.run import Hall, evaluate
@@ -266,6 +267,18 @@ async def test_what_a_dead_process_left_half_done_is_kept_and_made_again(school:
     assert sorted(t.reward or 0.0 for t in made) == [1.0, 1.0]
     cut = [t for t in school.store.rows(EvaluationTrial) if t.stop is StopReason.CUT]
     assert [(t.attempt, t.run_id) for t in cut] == [(1, "dead")] and list(school.journals.rglob("*.jsonl")) == []
+
+
+async def test_a_trial_that_cannot_be_kept_is_an_error_of_its_task_alone(school: School) -> None:
+    school.journals.mkdir()
+    good = school.examinee("good", solves)
+    candidate = a_task("org/a").candidate
+    assert candidate is not None
+    in_the_way = subject_of("org/a", bundle_of(replace(candidate, limits=ContainerLimits(cpus=2))), "good")
+    (school.journals / in_the_way).write_text("a file where a folder must be")
+    made = await school.sit([a_task("org/a"), a_task("org/b")], good)
+    assert {t.task: t.reward for t in made} == {"org/a": None, "org/b": 1.0}
+    assert "cannot keep" in next(t.error for t in made if t.reward is None)
 
 
 async def test_a_bug_is_raised_after_the_others_have_ended(school: School) -> None:

@@ -108,6 +108,11 @@ def test_a_trial_without_a_grade_counts_among_all_only() -> None:
     assert (every.outcome, every.trials, every.checks_satisfied) == ("all", 1, None)
 
 
+def test_a_name_is_cut() -> None:
+    (turn,) = work_of(a_trial([a_turn(["x" * 5_000 + "\n"])])).turns
+    assert turn == (("x" * 80, Kind.ACT),)
+
+
 def test_tables_and_pictures_hold_the_papers_figures_too() -> None:
     found = behaviours([work_of(a_trial([a_turn(["ls $x_$y\n", "'$^_\x07' a\n"])], model="a_$b"))])
     table = figures_table(found)
