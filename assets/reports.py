@@ -1,6 +1,5 @@
 """Reports: what DuckDB says about the store, as tables and plots. The questions stand in facet_dagster/yields."""
 
-from base64 import b64encode
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,12 +7,17 @@ import dagster as dg
 import pandas as pd
 
 from assets.markdown import table
+from assets.showing import picture
 from facet_dagster.adapters.parquet_store import ParquetStore
 from facet_dagster.comparison import left_out, settings_of
+from facet_dagster.ports import Store
 from facet_dagster.records.terms import Scheme
 from facet_dagster.settings import Settings
 from facet_dagster.yields import schemes
+from facet_dagster.yields.behaviour import figures_table, top_table, transition_table
+from facet_dagster.yields.behaviour_png import details_png, figures_png
 from facet_dagster.yields.report import yield_png
+from facet_dagster.yields.trials import behaviour_of
 from facet_dagster.yields.views import run_query
 
 _PER_SEED = [dg.AssetDep(name, partition_mapping=dg.AllPartitionMapping()) for name in ("task", "trajectories")]
@@ -27,11 +31,8 @@ _PER_SEED = [dg.AssetDep(name, partition_mapping=dg.AllPartitionMapping()) for n
 )
 def yield_report(settings: dg.ResourceParam[Settings]) -> dg.MaterializeResult[None]:
     """Tables and one picture, drawn anew each time."""
-    picture = b64encode(yield_png(settings.store)).decode()
     tables = _answers(settings.store, ("funnel", "rejections", "rounds", "teacher"))
-    return dg.MaterializeResult(
-        metadata={"picture": dg.MetadataValue.md(f"![yields](data:image/png;base64,{picture})"), **tables}
-    )
+    return dg.MaterializeResult(metadata={"picture": picture("yields", yield_png(settings.store)), **tables})
 
 
 @dg.asset(
@@ -64,14 +65,36 @@ def scheme_report(settings: dg.ResourceParam[Settings]) -> dg.MaterializeResult[
     if ended.empty:
         return dg.MaterializeResult(metadata={**sample, "next": "facet schemes"})
     yields = schemes.yields(ended)
-    picture = b64encode(schemes.scheme_png(yields)).decode()
     return dg.MaterializeResult(
         metadata={
             **sample,
-            "picture": dg.MetadataValue.md(f"![yields](data:image/png;base64,{picture})"),
+            "picture": picture("yields", schemes.scheme_png(yields)),
             "yields": _shown(yields),
             "sign_tests": _shown(schemes.sign_tests(ended)),
             "repairs": _shown(schemes.faults(stores)),
+        }
+    )
+
+
+@dg.asset(
+    deps=[*_PER_SEED[1:], "evaluation"],
+    group_name="reports",
+    kinds={"duckdb"},
+    description="How each model works in the terminal: what observes, what acts, what it misses; beside the paper's.",
+)
+def behaviour_report(store: dg.ResourceParam[Store]) -> dg.MaterializeResult[None]:
+    """The statistics over all trials of the store, rollouts and evaluations alike."""
+    found = behaviour_of(store)
+    if not found:
+        return dg.MaterializeResult(metadata={"trials": 0})
+    return dg.MaterializeResult(
+        metadata={
+            "trials": sum(each.trials for each in found if each.outcome == "all"),
+            "picture": picture("behaviour", figures_png(found)),
+            "details": picture("transitions and commands", details_png(found)),
+            "figures": _shown(figures_table(found).round(3)),
+            "transitions": _shown(transition_table(found).round(3)),
+            "commands": _shown(top_table(found).round(3)),
         }
     )
 

@@ -4,8 +4,10 @@ A front door like pipeline.py, for the command line and the Dagster assets. What
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from facet_dagster.jobs import TaskRef, import_job, is_graded, task_digest
 from facet_dagster.makers import Bench
@@ -16,6 +18,8 @@ from facet_dagster.records.bundle import ComponentVersion, Task
 from facet_dagster.records.call import Role
 from facet_dagster.records.outcome import Component
 from facet_dagster.records.rollout import Handover, Trial, Turn
+from facet_dagster.records.terms import RolloutTerms
+from facet_dagster.rollout.agent import Keep
 from facet_dagster.rollout.journal import cut_trials, forget, journal
 from facet_dagster.rollout.limits import TrialLimits
 from facet_dagster.rollout.trial import begin, run_trial
@@ -25,6 +29,8 @@ from facet_dagster.validation.grade import grade
 from facet_dagster.validation.kit import contents_of_tests
 from facet_dagster.workshop import Workshop
 
+T = TypeVar("T", bound=Trial)
+
 
 async def roll_out(seed_id: str, workshop: Workshop, slots: asyncio.Semaphore | None = None) -> list[Trial]:
     """The teacher's attempts on a seed's accepted task (none without one). Graded attempts are not repeated.
@@ -33,7 +39,7 @@ async def roll_out(seed_id: str, workshop: Workshop, slots: asyncio.Semaphore | 
     is kept as cut and made again; what it had paid for is taken from the store.
     """
     slots = slots or asyncio.Semaphore(workshop.rollouts.in_flight)
-    _keep_cut(seed_id, workshop)
+    keep_cut(seed_id, open_trials(workshop), workshop.store)
     bench = accepted_bench(seed_id, workshop)
     if bench is None:
         return []
@@ -69,10 +75,24 @@ def open_trials(workshop: Workshop) -> Path:
     return workshop.out / "open-trials"
 
 
-def _keep_cut(seed_id: str, workshop: Workshop) -> None:
-    for trial in cut_trials(open_trials(workshop), seed_id):
-        workshop.store.put(trial)
-        forget(open_trials(workshop), trial)
+def keep_cut(seed_id: str, folder: Path, store: Store, kind: type[Trial] = Trial) -> None:
+    """Keep, as records of `kind`, the trials of a seed whose process died."""
+    for trial in cut_trials(folder, seed_id):
+        store.put(kind.model_validate(trial.model_dump()))
+        forget(folder, trial)
+
+
+async def kept(begun: T, folder: Path, store: Store, run: Callable[[Keep], Awaitable[T]]) -> T:
+    """Run a trial: every turn is in its journal below `folder` at once, and the whole in the store at the end."""
+    with journal(folder, begun) as lines:
+
+        async def keep(done: Turn | Handover) -> None:
+            await asyncio.to_thread(lines.add, done)
+
+        trial = await run(keep)
+        await asyncio.to_thread(store.put, trial)
+        forget(folder, trial)
+    return trial
 
 
 def _graded(bench: Bench, task: Task) -> dict[int, Trial]:
@@ -84,7 +104,7 @@ def _graded(bench: Bench, task: Task) -> dict[int, Trial]:
 
 async def _attempt(bench: Bench, task: Task, attempt: int) -> Trial:
     workshop, seed_id = bench.workshop, bench.seed.seed_id
-    terms, folder = workshop.construction, open_trials(workshop)
+    terms = workshop.construction
     grade_image = partial(
         grade,
         name=seed_id,
@@ -95,26 +115,22 @@ async def _attempt(bench: Bench, task: Task, attempt: int) -> Trial:
     )
     teacher = workshop.model_names[Role.TEACHER]
     begun = begin(task.name, seed_id, task.bundle, attempt, model=teacher, run_id=workshop.run_id)
-    with journal(folder, begun) as kept:
 
-        async def keep(done: Turn | Handover) -> None:
-            await asyncio.to_thread(kept.add, done)
-
-        trial = await run_trial(
+    async def run(keep: Keep) -> Trial:
+        return await run_trial(
             begun,
             bench.instruction,
             bench.environment,
             model=workshop.model,
             sandbox=workshop.sandbox,
             limits=terms.limits,
-            settings=_limits(workshop),
+            settings=limits_of(workshop.rollouts),
             grade=grade_image,
             cost_of=partial(workshop.ledger.cost, Role.TEACHER),
             keep=keep,
         )
-        await asyncio.to_thread(workshop.store.put, trial)
-        forget(folder, trial)
-    return trial
+
+    return await kept(begun, open_trials(workshop), workshop.store, run)
 
 
 async def _by_harbor(bench: Bench, task: Task, attempt: int) -> Trial:
@@ -155,6 +171,7 @@ def import_jobs(folder: Path, store: Store, tasks: Path) -> tuple[list[Trial], l
     return trials, sorted(strange)
 
 
-def _limits(workshop: Workshop) -> TrialLimits:
-    shared = TrialLimits.model_fields.keys() & type(workshop.rollouts).model_fields.keys() - {"schema_version"}
-    return TrialLimits(**{name: getattr(workshop.rollouts, name) for name in shared})
+def limits_of(terms: RolloutTerms) -> TrialLimits:
+    """The limits of one trial that the terms of rollouts set."""
+    shared = TrialLimits.model_fields.keys() & RolloutTerms.model_fields.keys() - {"schema_version"}
+    return TrialLimits(**{name: getattr(terms, name) for name in shared})

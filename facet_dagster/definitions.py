@@ -9,9 +9,9 @@ from pathlib import Path
 
 import dagster as dg
 
-from assets import construction, datasets, maintenance, reports, rollouts, seeds, skills
+from assets import construction, datasets, evaluation, maintenance, reports, rollouts, seeds, skills
 from assets.partitions import scenario_seed
-from facet_dagster import errors, pipeline, results
+from facet_dagster import errors, evaluations, pipeline, results
 from facet_dagster.records.outcome import Component
 from resources.settings import SettingsResource, StoreResource
 from resources.watching import NoOnlooker
@@ -28,7 +28,8 @@ SEEDING = ("scenario_hypotheses", "scenario_seeds")
 CONSTRUCTION = tuple(component.value for component in Component)
 ROLLOUTS = ("trajectories",)
 DATASETS = ("task_dataset", "sft_dataset")
-REPORTS = ("yield_report", "cost_report", "scheme_report")
+EVALUATION = ("evaluation",)  # asked for: its models cost money, so `facet run` leaves it out
+REPORTS = ("yield_report", "cost_report", "scheme_report", "behaviour_report")
 
 Instance = dg.DagsterInstance
 
@@ -53,7 +54,7 @@ compute_logs:
 
 def build_defs(overrides: Mapping[str, object] | None = None) -> dg.Definitions:
     """The whole graph. `overrides` replaces resources by key: workshop (a Session), settings, store, onlooker, and the
-    front doors: doors, results.
+    front doors: doors, results, examiner.
 
     A Session put there stays open: who opened it closes it.
     """
@@ -63,10 +64,11 @@ def build_defs(overrides: Mapping[str, object] | None = None) -> dg.Definitions:
         "store": StoreResource(),
         "doors": pipeline,
         "results": results,
+        "examiner": evaluations,
         "onlooker": NoOnlooker(),
         **(overrides or {}),
     }
-    modules = (skills, seeds, construction, rollouts, datasets, reports)
+    modules = (skills, seeds, construction, rollouts, datasets, evaluation, reports)
     return dg.Definitions(
         assets=dg.load_assets_from_modules(modules),
         jobs=[*_jobs(), maintenance.sweep_leftovers, maintenance.compact_store],
@@ -84,6 +86,7 @@ def _jobs() -> Iterator[dg.JobDefinition]:
         ("construct_all", CONSTRUCTION, "Walk scenario seeds to their end, repair rounds included."),
         ("rollouts", ROLLOUTS, "Let the teacher attempt the accepted tasks."),
         ("datasets", DATASETS, "Write the task dataset and the SFT set from what is in the store."),
+        ("evaluate", EVALUATION, "Score the models that the settings name on a folder of tasks."),
         ("reports", REPORTS, "Draw the yield and cost reports."),
     ):
         yield dg.define_asset_job(name, selection=dg.AssetSelection.assets(*assets), description=description)  # type: ignore[misc]
@@ -159,7 +162,7 @@ def materialise(
     contiguous range. Raises SettingsError for an unknown asset or an unregistered seed, KeyboardInterrupt when a
     signal ended the run, never for a run that failed.
     """
-    known = {*SKILLS, *SEEDING, *DATASETS, *REPORTS, *_PARTITIONED}
+    known = {*SKILLS, *SEEDING, *DATASETS, *EVALUATION, *REPORTS, *_PARTITIONED}
     if unknown := set(names) - known:
         raise errors.SettingsError(f"unknown asset {sorted(unknown)[0]!r}: there are {', '.join(sorted(known))}")
     partitioned = _PARTITIONED & set(names)

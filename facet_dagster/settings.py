@@ -5,7 +5,7 @@ from the environment only and never appear in a record, a log or a profile.
 """
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,17 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from facet_dagster.errors import SettingsError
 from facet_dagster.records.call import Role
-from facet_dagster.records.terms import ConstructionTerms, IngestTerms, RolloutTerms, SeedingTerms, SftTerms
+from facet_dagster.records.terms import (
+    ConstructionTerms,
+    EvaluationTerms,
+    IngestTerms,
+    RolloutTerms,
+    SeedingTerms,
+    SftTerms,
+)
 
 PROJECT = Path(__file__).resolve().parent.parent
+CHAT_ROLES = (Role.AUTHOR, Role.JUDGE, Role.TEACHER)
 
 
 _URL = r"^https?://[A-Za-z0-9.:_-]+(/\S*)?$"
@@ -45,6 +53,7 @@ class Models(_Section):
     embed_api_key: SecretStr = SecretStr("")
     embed_batch: int = Field(default=128, ge=1)  # texts per request
     prices: dict[Role, Price] = Field(default_factory=dict)
+    evaluated_prices: dict[str, Price] = Field(default_factory=dict)  # by model; else as the teacher
     timeout_s: float = Field(default=600.0, gt=0, allow_inf_nan=False)
     retries: int = Field(default=5, ge=0)
     in_flight: int = Field(default=8, ge=1)
@@ -81,6 +90,7 @@ class Settings(_Section):
     seeding: SeedingTerms = SeedingTerms()
     construction: ConstructionTerms = ConstructionTerms()
     rollouts: RolloutTerms = RolloutTerms()
+    evaluation: EvaluationTerms = EvaluationTerms()
     sft: SftTerms = SftTerms()
 
 
@@ -121,13 +131,22 @@ _VARIABLES: dict[str, tuple[str, ...]] = {
     "FACET_REPLIES": ("rollouts", "replies"),
     "FACET_CONTEXT_TOKENS": ("rollouts", "context_tokens"),
     "FACET_HARBOR": ("rollouts", "harbor"),
+    "FACET_EVALUATE_TASKS": ("evaluation", "tasks"),
+    "FACET_EVALUATE_ATTEMPTS": ("evaluation", "attempts"),
 }
 # Prices: "prompt,completion" in US dollars per million tokens.
 _PRICES = {f"FACET_PRICE_{role.name}": role for role in Role}
+_EVALUATED = "FACET_EVALUATE_MODELS"  # names with commas between them
 
 
-def load(environment: Mapping[str, str], profile: Path | None = None) -> Settings:
-    """Resolve a profile and the environment. Raises SettingsError naming what is wrong."""
+def load(
+    environment: Mapping[str, str], profile: Path | None = None, *, asked: Collection[Role] = CHAT_ROLES
+) -> Settings:
+    """Resolve a profile and the environment. Raises SettingsError naming what is wrong.
+
+    Where there is an endpoint, the models of the roles that are `asked` must be named; where there is a budget in US
+    dollars, they and an embedder must have a price.
+    """
     values = _profile(profile or _path(environment.get("FACET_PROFILE")))
     for variable, place in _VARIABLES.items():
         if environment.get(variable):
@@ -135,13 +154,19 @@ def load(environment: Mapping[str, str], profile: Path | None = None) -> Setting
     for variable, priced in _PRICES.items():
         if environment.get(variable):
             _put(values, ("models", "prices", priced.value), _price(variable, environment[variable]))
-    _check_models(values.get("models", {}))
+    if environment.get(_EVALUATED):
+        _put(values, ("evaluation", "models"), [name.strip() for name in environment[_EVALUATED].split(",")])
+    _check_models(values.get("models", {}), asked)
     try:
         settings = Settings.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
         raise SettingsError(f"setting {'.'.join(str(p) for p in first['loc'])}: {first['msg']}") from error
-    unpriced = [role.name for role in settings.models.names() if role not in settings.models.prices]
+    unpriced = [
+        role.name
+        for role in settings.models.names()
+        if role not in settings.models.prices and role in {*asked, Role.EMBEDDER}
+    ]
     if settings.budget.usd is not None and unpriced:
         raise SettingsError(f"a budget in US dollars needs a price for every role: set FACET_PRICE_{unpriced[0]}")
     _check_rollouts(settings)
@@ -163,12 +188,12 @@ def _check_rollouts(settings: Settings) -> None:
         )
 
 
-def _check_models(models: object) -> None:
+def _check_models(models: object, asked: Collection[Role]) -> None:
     """Raise SettingsError where an endpoint has no model, or a model no endpoint."""
     if not isinstance(models, dict):
         return
     if models.get("base_url"):
-        for role in ("author", "judge", "teacher"):
+        for role in (role.value for role in CHAT_ROLES if role in asked):
             if not models.get(role):
                 raise SettingsError(f"FACET_LLM_BASE_URL is set, but no {role} model: set FACET_MODEL_{role.upper()}")
     if models.get("embed_base_url") and not models.get("embedder"):

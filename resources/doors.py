@@ -9,15 +9,18 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from facet_dagster.construction import Watcher
+from facet_dagster.evaluation.run import Invigilator
 from facet_dagster.ports import Store
 from facet_dagster.records.base import Record
 from facet_dagster.records.bundle import SeedOutcome
+from facet_dagster.records.evaluation import Evaluation
 from facet_dagster.records.outcome import Component
 from facet_dagster.records.rollout import Trial
 from facet_dagster.records.seed import ScenarioSeed
 from facet_dagster.records.skill import Skill, SkillClass, SkillIngest
 from facet_dagster.records.terms import IngestTerms
 from facet_dagster.seeds.pipeline import SeedResult
+from facet_dagster.settings import Settings
 from facet_dagster.skills.sources.entry import Source
 from facet_dagster.workshop import Workshop
 
@@ -59,6 +62,20 @@ class Doors(Protocol):
     async def roll_out(
         self, seed_id: str, workshop: Workshop, slots: asyncio.Semaphore | None = None
     ) -> list[Trial]: ...
+
+
+class Examiner(Protocol):
+    """What facet_dagster.evaluations offers; see there for meaning and errors."""
+
+    def evaluate_folder(
+        self,
+        settings: Settings,
+        *,
+        run_id: str,
+        invigilator: Invigilator,
+        progress: Callable[[str], None],
+        only: Sequence[str] = (),
+    ) -> Evaluation: ...
 
 
 class Results(Protocol):

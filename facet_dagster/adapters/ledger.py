@@ -1,6 +1,8 @@
 """The ledger in the store: one durable row per call, and the sum of what the run has paid."""
 
 from collections.abc import Mapping
+from copy import copy
+from dataclasses import dataclass, field
 from threading import Lock
 
 from facet_dagster.errors import BudgetSpent
@@ -32,8 +34,13 @@ class StoreLedger:
         self._budget_tokens = budget_tokens
         self._budget_usd = budget_usd
         self._run_id = run_id
-        self._paid: dict[str, tuple[int, float]] | None = None  # by fingerprint
-        self._lock = Lock()
+        self._account = _Account()
+
+    def beside(self, names: Mapping[Role, str], prices: Mapping[Role, tuple[float, float]]) -> "StoreLedger":
+        """The ledger of other models at their own prices, on the account and the budget of this run."""
+        other = copy(self)
+        other._names, other._prices = names, prices
+        return other
 
     def spent(self) -> tuple[int, float]:
         """Tokens and US dollars that this run has paid for."""
@@ -72,8 +79,8 @@ class StoreLedger:
             completion=completion,
         )
         self._store.put(row)
-        if self._paid is not None:
-            self._paid.update(_paid(row))
+        if self._account.paid is not None:
+            self._account.paid.update(_paid(row))
 
     def cost(self, role: Role, completion: Completion) -> float:
         """US dollars of one completion by the prices of its role; a replayed one costs nothing."""
@@ -84,11 +91,20 @@ class StoreLedger:
 
     def _known(self) -> dict[str, tuple[int, float]]:
         """What was paid, read from the store the first time that somebody asks."""
-        with self._lock:
-            if self._paid is None:
+        account = self._account
+        with account.lock:
+            if account.paid is None:
                 rows = [row for row in self._store.rows(LedgerRow) if row.run_id == self._run_id]
-                self._paid = {fingerprint: sum_ for row in rows for fingerprint, sum_ in _paid(row).items()}
-            return dict(self._paid)
+                account.paid = {fingerprint: sum_ for row in rows for fingerprint, sum_ in _paid(row).items()}
+            return dict(account.paid)
+
+
+@dataclass
+class _Account:
+    """What a run has paid by fingerprint, once that was read from the store."""
+
+    paid: dict[str, tuple[int, float]] | None = None
+    lock: Lock = field(default_factory=Lock)
 
 
 def _paid(row: LedgerRow) -> dict[str, tuple[int, float]]:

@@ -93,6 +93,44 @@ def open_workshop(settings: Settings, *, run_id: str, progress: Callable[[str], 
         )
 
 
+@dataclass(frozen=True)
+class Asked:
+    """A model under its own name, metered; `recorded` answers are replayed."""
+
+    model: ChatModel
+    ledger: Ledger
+    recorded: bool
+
+
+def open_models(settings: Settings, names: Sequence[str], store: Store, run_id: str) -> dict[str, Asked]:
+    """These models of the endpoint as teachers, on one budget, each at its own price where that is known.
+
+    Without an endpoint the recordings answer for all of them. Raises SettingsError.
+    """
+    models = settings.models
+    account: StoreLedger | None = None
+    opened = {}
+    for name in names:
+        inner, called, _ = _model(models.model_copy(update={"teacher": name}))
+        price = models.evaluated_prices.get(name) or models.prices.get(Role.TEACHER)
+        if settings.budget.usd is not None and models.base_url and price is None:
+            raise SettingsError(f"a budget in US dollars needs a price for {name}: set FACET_PRICE_TEACHER")
+        prices = {Role.TEACHER: (price.prompt, price.completion)} if price else {}
+        if account is None:
+            account = StoreLedger(
+                store,
+                names=called,
+                prices=prices,
+                budget_tokens=settings.budget.tokens,
+                budget_usd=settings.budget.usd,
+                run_id=run_id,
+            )
+        ledger = account.beside(called, prices)
+        metered = MeteredModel(inner, store=store, ledger=ledger, names=called, in_flight=models.in_flight)
+        opened[name] = Asked(metered, ledger, models.base_url is None)
+    return opened
+
+
 @contextmanager
 def open_engine(
     run_id: str, progress: Callable[[str], None] = _quiet, *, in_flight: int = 0, starts: int | None = None

@@ -17,10 +17,15 @@ BUILD_MEMORY_MB, BUILD_DISK_MB = 4_096, 8_192  # Harbor bounds a build by time o
 
 
 async def build_image(
-    task: Loaded, candidate: Candidate, *, builder: ImageBuilder, stand_ins: Mapping[str, str]
+    task: Loaded,
+    candidate: Candidate,
+    *,
+    builder: ImageBuilder,
+    stand_ins: Mapping[str, str],
+    purpose: str = "validate",
 ) -> BuildResult:
-    """Build the task's Dockerfile; the image belongs to this task alone. Raises InfrastructureError."""
-    mark = f"facet validate {digest_of(str(task.path))[:16]}"
+    """Build the task's Dockerfile; the image belongs to this task and purpose alone. Raises InfrastructureError."""
+    mark = f"facet {purpose} {digest_of(str(task.path))[:16]}"
     variables = "".join(f"\nENV {name}={_quoted(value)}" for name, value in task.env.items())
     request = BuildRequest(
         seed=task.name,

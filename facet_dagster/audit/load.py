@@ -59,6 +59,7 @@ class Loaded:
     env: dict[str, str] = field(default_factory=dict)  # [environment] env: part of the image
     user: str | None = None  # as whom and where the agent works; of the image where the task does not declare it
     workdir: str | None = None
+    network: bool = True  # whether it asks for one
 
 
 @dataclass(frozen=True)
@@ -154,6 +155,7 @@ class _Reader:
         self._name = _folder_name(folder)
         self._faults: list[Fault] = []
         self._obstacles: list[str] = []
+        self._isolated = False  # a compose file takes the network away, whatever task.toml says
 
     def name(self) -> str:
         """The name that it declares, else its folder's."""
@@ -186,6 +188,7 @@ class _Reader:
             env=env,
             user=_user(declared),
             workdir=declared.environment.workdir or None,
+            network=declared.environment.network and not self._isolated,
         )
 
     def _candidate(
@@ -254,7 +257,8 @@ class _Reader:
         context = tuple(file for file in tree.files if file.path != "Dockerfile")
         compose = next((file for file in context if file.path in {"docker-compose.yaml", "docker-compose.yml"}), None)
         if compose is not None:
-            self._obstacles += _compose_obstacles(compose.data())
+            self._isolated, obstacles = _compose(compose.data())
+            self._obstacles += obstacles
         if dockerfile is not None:
             return self._text_of(dockerfile), context
         if declared.environment.docker_image:
@@ -341,10 +345,13 @@ def _grade_timeout(declared: TaskFile) -> float:
     return seconds if 0 < seconds <= SOLVE_MOST_S else declared.verifier.timeout_sec or GRADE_S
 
 
-def _compose_obstacles(data: bytes) -> list[str]:
+def _compose(data: bytes) -> tuple[bool, list[str]]:
+    """Whether the main service is cut off from every network, and what is not supported."""
     try:
         services = yaml.safe_load(data)["services"]
         others = sorted(str(name) for name in services if name != "main")
-    except (yaml.YAMLError, UnicodeDecodeError, TypeError, KeyError, ValueError, RecursionError):
-        return ["environment/docker-compose.yaml cannot be read"]
-    return ["services of environment/docker-compose.yaml besides main are not supported"] if others else []
+        isolated = (services.get("main") or {}).get("network_mode") == "none"
+    except (yaml.YAMLError, UnicodeDecodeError, TypeError, KeyError, ValueError, RecursionError, AttributeError):
+        return False, ["environment/docker-compose.yaml cannot be read"]
+    obstacle = "services of environment/docker-compose.yaml besides main are not supported"
+    return isolated, [obstacle] if others else []

@@ -128,15 +128,15 @@ class _Audit:
             return self._verdict(None, "; ".join(task.obstacles))
         else:
             try:
-                await self._examine(task, _bounded(task.candidate, self._terms))
+                await self._examine(task, bounded(task.candidate, self._terms.cpus_max))
             except TROUBLE as trouble:
                 return self._verdict(None, f"trouble: {trouble}")
         failed = next((gate for gate in self._gates if gate.passed is False), None)
         unsure = next((gate for gate in self._gates if gate.passed is None), None)
         if failed is not None:
-            return self._verdict(False, f"{failed.gate.value}: {_first_line(failed.evidence)}", failed.component)
+            return self._verdict(False, f"{failed.gate.value}: {first_line(failed.evidence)}", failed.component)
         if unsure is not None:
-            return self._verdict(None, f"{unsure.gate.value}: {_first_line(unsure.evidence)}")
+            return self._verdict(None, f"{unsure.gate.value}: {first_line(unsure.evidence)}")
         # Without requirements there is nothing to compare; what else could not be run is said.
         missed = [gate for gate in self._skipped() if gate.gate is not Gate.CONTRACT]
         if self._report is None or self._report.verdict is None:
@@ -151,15 +151,15 @@ class _Audit:
 
     async def _examine(self, task: Loaded, candidate: Candidate) -> None:
         """G0 needs no image, and a task that fails it is not built; then the build, then everything else."""
-        bundle = _bundle(candidate)
+        bundle = bundle_of(candidate)
         if not await self._validate(candidate, bundle, READ):
             return
         built = await build_image(task, candidate, builder=self._bench.builder, stand_ins=self._bench.stand_ins)
         if not built.ok:
-            self._add(_not_built(built))
+            self._add(not_built(built))
             return
         try:
-            await self._validate(_in_image(candidate, built, task), bundle, RUN)
+            await self._validate(in_image(candidate, built, task), bundle, RUN)
         finally:
             with contextlib.suppress(InfrastructureError):  # what cannot be removed now is swept later
                 await self._bench.builder.remove(built.image)
@@ -193,7 +193,7 @@ class _Audit:
             path=printable(str(self._task.path)),
             accepted=accepted,
             component=component,
-            reason=_first_line(reason),
+            reason=first_line(reason),
             gates=tuple(self._gates),
             skipped=self._skipped(),
             controls=sum(control.killed is not None for control in controls),
@@ -216,7 +216,8 @@ def _form(task: Loaded) -> GateResult:
     )
 
 
-def _not_built(built: BuildResult) -> GateResult:
+def not_built(built: BuildResult) -> GateResult:
+    """What a build that failed says of the task, or of the network."""
     lines = [line.strip() for line in built.log.splitlines() if line.strip()]
     said = built.log[-EVIDENCE:].strip()
     if built.fault is BuildFault.FAILED and _NO_NETWORK.search("\n".join(lines[-_LOG_END:])):
@@ -236,7 +237,7 @@ def _not_built(built: BuildResult) -> GateResult:
     )
 
 
-def _in_image(candidate: Candidate, built: BuildResult, task: Loaded) -> Candidate:
+def in_image(candidate: Candidate, built: BuildResult, task: Loaded) -> Candidate:
     """The task in its image, which says as whom and where the agent works unless the task declares that."""
     return replace(
         candidate,
@@ -246,18 +247,19 @@ def _in_image(candidate: Candidate, built: BuildResult, task: Loaded) -> Candida
     )
 
 
-def _bounded(candidate: Candidate, terms: AuditTerms) -> Candidate:
+def bounded(candidate: Candidate, cpus_max: float) -> Candidate:
     """With no more CPUs than the engine has: it refuses containers that ask for more."""
     limits = candidate.limits
-    return replace(candidate, limits=limits.model_copy(update={"cpus": min(limits.cpus, terms.cpus_max)}))
+    return replace(candidate, limits=limits.model_copy(update={"cpus": min(limits.cpus, cpus_max)}))
 
 
-def _bundle(candidate: Candidate) -> str:
+def bundle_of(candidate: Candidate) -> str:
     """Digest of everything that the gates look at."""
     files = [file.model_dump_json() for file in (*candidate.context, *candidate.solution, *candidate.tests)]
     return digest_of("\0".join([candidate.dockerfile, candidate.instruction, *files]))
 
 
-def _first_line(text: str) -> str:
+def first_line(text: str) -> str:
+    """The first line that says something, cut where it is long."""
     line = next((line.strip().removeprefix("- ") for line in text.splitlines() if line.strip()), "")
     return line if len(line) <= REASON else f"{line[: REASON - 1]}…"

@@ -56,7 +56,14 @@ class Environment(_Table):
     storage_mb: Megabytes | None = None
     gpus: Annotated[int, Field(ge=0)] = 0
     workdir: str | None = None
+    network_mode: str | None = None
+    allow_internet: bool = True
     env: dict[str, str] = Field(default_factory=dict)
+
+    @property
+    def network(self) -> bool:
+        """Whether its containers ask for a network, as they do unless they say otherwise."""
+        return self.allow_internet if self.network_mode is None else self.network_mode != "no-network"
 
     @model_validator(mode="before")
     @classmethod

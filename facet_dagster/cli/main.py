@@ -16,7 +16,7 @@ from rich.console import Console
 
 from facet_dagster.adapters.parquet_store import ParquetStore
 from facet_dagster.cli import doctor as doctoring
-from facet_dagster.cli.common import Profile, make_console, read_settings
+from facet_dagster.cli.common import Profile, make_console, new_run_id, read_settings
 from facet_dagster.cli.plain import plain
 from facet_dagster.cli.show import seed_table, show_seed
 from facet_dagster.cli.skills import skills_app
@@ -161,6 +161,56 @@ def validate(
     )
     if code:
         raise typer.Exit(code)
+
+
+@app.command()
+def evaluate(
+    tasks: Annotated[
+        Path | None, typer.Option(help="a Harbor task, or a folder of them; the exported tasks without")
+    ] = None,
+    model: Annotated[list[str] | None, typer.Option(help="as the endpoint calls it (repeatable)")] = None,
+    attempts: Annotated[int | None, typer.Option(min=1, help="per task and model")] = None,
+    only: Annotated[list[str] | None, typer.Option(help="only this task or folder (repeatable)")] = None,
+    network: Annotated[bool, typer.Option("--network", help="let tasks that ask for the network have it")] = False,
+    compare: Annotated[
+        tuple[str, str] | None, typer.Option(metavar="A B", help="two models as the store knows them; runs nothing")
+    ] = None,
+    json_file: Annotated[Path | None, typer.Option("--json", help="write the scores as JSON to this file")] = None,
+    html_file: Annotated[Path | None, typer.Option("--html", help="write the scores as one HTML page")] = None,
+    record: Annotated[Path | None, typer.Option(help="keep every completion as a recording in this folder")] = None,
+    profile: Profile = None,
+) -> None:
+    """Score models on Harbor tasks, anyone's: pass rates with intervals, pass@k, models side by side."""
+    from facet_dagster.cli.evaluate import compare_models, evaluate_models
+
+    settings = read_settings(profile, asked=())  # it names its models itself
+    given = {"tasks": tasks, "models": tuple(model or ()), "attempts": attempts, "network": network}
+    terms = settings.evaluation.model_copy(update={name: value for name, value in given.items() if value})
+    settings = settings.model_copy(update={"evaluation": terms})
+    if compare is not None:
+        compare_models(settings, make_console(), compare, json_file=json_file, html_file=html_file)
+        return
+    evaluate_models(
+        settings,
+        make_console(),
+        run_id=new_run_id(),
+        only=only or (),
+        json_file=json_file,
+        html_file=html_file,
+        record=record,
+    )
+
+
+@app.command()
+def behaviour(
+    model: Annotated[list[str] | None, typer.Option(help="only this model (repeatable)")] = None,
+    json_file: Annotated[Path | None, typer.Option("--json", help="write the statistics as JSON to this file")] = None,
+    profile: Profile = None,
+) -> None:
+    """Show how models work in the terminal: what observes, what acts, which commands, beside the paper's figures."""
+    from facet_dagster.cli.behaviour import report_behaviour
+
+    report_behaviour(read_settings(profile, asked=()), make_console(), model, json_file)
 
 
 @app.command("import-job")

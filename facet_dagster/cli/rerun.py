@@ -7,9 +7,10 @@ from rich.console import Console
 
 from facet_dagster import definitions as line
 from facet_dagster.adapters.wiring import open_workshop
+from facet_dagster.cli.common import new_run_id
 from facet_dagster.cli.plain import plain
 from facet_dagster.cli.progress import LiveProgress
-from facet_dagster.cli.run import materialise, new_run_id, raise_for_pending
+from facet_dagster.cli.run import materialise, raise_for_pending
 from facet_dagster.cli.show import history_table
 from facet_dagster.pipeline import find_seeds
 from facet_dagster.records.bundle import ComponentVersion, SeedOutcome

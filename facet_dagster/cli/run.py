@@ -4,9 +4,7 @@ Belongs here: the order of the groups and what is said at the end. The work stan
 """
 
 import time
-import uuid
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 from rich.console import Console
@@ -14,6 +12,7 @@ from rich.console import Console
 from facet_dagster import definitions as line
 from facet_dagster.adapters.recordings import export_recordings
 from facet_dagster.adapters.wiring import open_workshop
+from facet_dagster.cli.common import new_run_id
 from facet_dagster.cli.progress import LiveProgress
 from facet_dagster.cli.tables import frame_table
 from facet_dagster.errors import FacetError, InfrastructureError, SettingsError, trouble_named
@@ -64,11 +63,6 @@ def run_line(settings: Settings, console: Console, *, seeds: Sequence[str] | Non
     raise_for_pending(workshop, run_id)
     if open_rollouts:
         raise InfrastructureError(f"rollouts met trouble; the same command goes on with them: {open_rollouts}")
-
-
-def new_run_id() -> str:
-    """Sorts by time, and is not given twice."""
-    return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:6]}"
 
 
 def raise_for_pending(workshop: Workshop, run_id: str) -> None:

@@ -9,8 +9,9 @@ from rich.console import Console
 from facet_dagster.adapters.parquet_store import ParquetStore
 from facet_dagster.adapters.recordings import export_recordings
 from facet_dagster.adapters.wiring import open_workshop
+from facet_dagster.cli.common import new_run_id
 from facet_dagster.cli.progress import LiveProgress
-from facet_dagster.cli.run import RunFailed, new_run_id, raise_for_pending
+from facet_dagster.cli.run import RunFailed, raise_for_pending
 from facet_dagster.cli.tables import shown_frame
 from facet_dagster.comparison import OTHERS, left_out, settings_of, take_over
 from facet_dagster.errors import SettingsError

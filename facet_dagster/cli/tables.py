@@ -1,9 +1,9 @@
 """Answers of DuckDB as tables for the terminal."""
 
 import pandas as pd
-from rich.markup import escape
 from rich.table import Table
 
+from facet_dagster.cli.plain import plain
 from facet_dagster.yields.views import run_query
 
 
@@ -23,4 +23,4 @@ def shown_frame(frame: pd.DataFrame) -> Table:
 def _cell(value: object) -> str:
     if value is None or value != value:  # NaN is not equal to itself
         return ""
-    return f"{value:g}" if isinstance(value, float) else escape(str(value))
+    return f"{value:g}" if isinstance(value, float) else plain(str(value))

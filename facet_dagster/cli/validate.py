@@ -12,9 +12,9 @@ from facet_dagster.adapters.wiring import open_engine
 from facet_dagster.audit.load import load_folder
 from facet_dagster.audit.report import as_html, as_json, percent
 from facet_dagster.audit.run import AuditTerms, Bench, audit, cut_short
+from facet_dagster.cli.files import check_target, write_file
 from facet_dagster.cli.live import LiveDisplay
 from facet_dagster.cli.plain import plain
-from facet_dagster.errors import SettingsError
 from facet_dagster.records.audit import AuditedTask, AuditReport
 from facet_dagster.records.validation import GateResult
 
@@ -39,7 +39,7 @@ def validate_folder(
     Raises SettingsError, EngineUnavailable.
     """
     for file in (json_file, html_file):
-        _check_target(file)
+        check_target(file)
     tasks = load_folder(directory, only or ())
     with open_engine(f"validate-{uuid4().hex[:12]}", lambda line: _note(console, line)) as engine:
         terms = AuditTerms(repeats=repeats, controls=controls, in_flight=in_flight, cpus_max=engine.cpus)
@@ -53,9 +53,9 @@ def validate_folder(
                 interrupted = True
         print_report(report, console)
         if json_file is not None:
-            _write(json_file, as_json(report))
+            write_file(json_file, as_json(report))
         if html_file is not None:
-            _write(html_file, as_html(report))
+            write_file(html_file, as_html(report))
     if interrupted:
         return 130
     return 0 if all(task.accepted is True for task in report.tasks) else 1
@@ -113,20 +113,3 @@ class AuditProgress(LiveDisplay):
 
 def _note(console: Console, line: str) -> None:
     console.print(line, style="dim", highlight=False, markup=False)
-
-
-def _check_target(file: Path | None) -> None:
-    """Rather before the work than after it."""
-    if file is None:
-        return
-    if file.is_dir():
-        raise SettingsError(f"{file} is a folder: name a file to write to")
-    if not file.absolute().parent.is_dir():
-        raise SettingsError(f"{file} cannot be written: there is no folder {file.absolute().parent}")
-
-
-def _write(file: Path, content: bytes) -> None:
-    try:
-        file.write_bytes(content)
-    except OSError as error:
-        raise SettingsError(f"{file} cannot be written: {error.strerror or error}") from error

@@ -58,6 +58,15 @@ class RolloutTerms(Record):
     harbor_options: tuple[str, ...] = ()  # of `harbor run`, beside those that the terms above make
 
 
+class EvaluationTerms(Record):
+    """Models scored on a folder of Harbor tasks. The limits of one attempt are those of the rollouts."""
+
+    tasks: Path | None = None  # None: the tasks that were exported
+    models: tuple[str, ...] = ()  # as the endpoint calls them; none: the teacher
+    attempts: int = Field(default=3, ge=1)
+    network: bool = False  # let tasks that ask for the network (also by saying nothing) have it
+
+
 class IngestTerms(Record):
     """From sources to skills."""
 

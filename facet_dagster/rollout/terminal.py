@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from facet_dagster.errors import InfrastructureError
 from facet_dagster.ports import Container, Stream
-from facet_dagster.records.container import AGENT_USER, HOSTNAME, Command
+from facet_dagster.records.container import HOSTNAME, Command
 from facet_dagster.rollout.tmux import Answer, ControlClient, StreamEnded, paste
 
 COLUMNS, ROWS = 160, 40
@@ -36,13 +36,14 @@ _PROMPT = rf"PS1='agent@{HOSTNAME}:\w\$ '; unset PROMPT_COMMAND"
 _START = f"""{_TOLD}
 {_TMUX} start-server \\; set-option -g history-limit {HISTORY_LINES} \\; set-option -g status off \\; \\
   new-session -s main -x {COLUMNS} -y {ROWS} -f {_FLAGS} -e {shlex.quote(f"PROMPT_COMMAND={_PROMPT}")} \\
-  -e USER={AGENT_USER} -e LOGNAME={AGENT_USER} -e SHELL=/bin/bash -e LC_ALL= 'bash --login'
+  -e "USER=$(id -un)" -e "LOGNAME=$(id -un)" -e SHELL=/bin/bash -e LC_ALL= 'bash --login'
 """
 _AGAIN = f"{_TOLD}\n{_TMUX} attach-session -E -t main -f {_FLAGS}\n"
 _IS_STOPPED = "grep -qsE '^[0-9]+ \\(tmux: server\\) T' /proc/[0-9]*/stat"
 # Lines are counted from the beginning of the history.
 _STATE = "display-message -p -t main '#{history_size} #{cursor_y} #{alternate_on}'"
 _CAPTURE = "capture-pane -p -J -t main"
+_PROMPTS = frozenset("$#")  # how the prompt of a user, and of root, ends
 _SCREEN = 2**40  # a line that is never there: asks for the visible screen
 
 
@@ -76,7 +77,7 @@ class Terminal:
         try:
             self._born = await self._attach(_START)
             async with asyncio.timeout(PROMPT_S):
-                while "$" not in (await self._ask(["run-shell -d 0.01", f"{_CAPTURE} -S 0"]))[1].text:
+                while _PROMPTS.isdisjoint((await self._ask(["run-shell -d 0.01", f"{_CAPTURE} -S 0"]))[1].text):
                     pass
             return await self._look([], 0.0, heading=False)
         except TimeoutError as error:

@@ -22,6 +22,8 @@ GRAPH = {
     "trajectories": ("rollouts", {"task"}),
     "task_dataset": ("datasets", {"task"}),
     "sft_dataset": ("datasets", {"trajectories", "task_dataset"}),
+    "evaluation": ("datasets", {"task_dataset"}),
+    "behaviour_report": ("reports", {"trajectories", "evaluation"}),
     "yield_report": ("reports", {"task", "skills", "skill_rejects", "scenario_seeds", "trajectories"}),
     "cost_report": ("reports", {"task", "trajectories"}),
     "scheme_report": ("reports", {"task"}),
@@ -55,7 +57,7 @@ def test_jobs_resolve_and_are_described() -> None:
     repository = defs.get_repository_def()
     jobs = {job.name: job for job in repository.get_all_jobs() if not job.name.startswith("__")}
     assert set(jobs) == {
-        "read_skills", "plan_seeds", "construct_all", "rollouts", "datasets", "reports",
+        "read_skills", "plan_seeds", "construct_all", "rollouts", "datasets", "evaluate", "reports",
         "sweep_leftovers", "compact_store",
     }  # fmt: skip
     assert all(job.description for job in jobs.values())

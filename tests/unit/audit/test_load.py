@@ -275,3 +275,22 @@ def test_nothing_to_read(tmp_path: Path) -> None:
     make(tmp_path / "a")
     with pytest.raises(SettingsError, match="no task zzz"):
         load_folder(tmp_path, ["zzz"])
+
+
+@pytest.mark.parametrize(
+    ("declared", "compose", "asks"),
+    [
+        ("", "", True),
+        ('network_mode = "no-network"', "", False),
+        ('network_mode = "public"', "", True),
+        ("allow_internet = false", "", False),
+        ('network_mode = "public"', "services:\n  main:\n    network_mode: none\n", False),
+        ("", "services:\n  main:\n", True),
+    ],
+)
+def test_whether_a_task_asks_for_a_network(tmp_path: Path, declared: str, compose: str, asks: bool) -> None:
+    (tmp_path / "environment").mkdir()
+    (tmp_path / "task.toml").write_text(f'[task]\nname = "org/a"\n[environment]\n{declared}\n')
+    if compose:
+        (tmp_path / "environment" / "docker-compose.yaml").write_text(compose)
+    assert load_task(tmp_path).network is asks

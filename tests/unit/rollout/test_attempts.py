@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from facet_dagster import attempts
-from facet_dagster.attempts import _limits, roll_out
+from facet_dagster.attempts import limits_of, roll_out
 from facet_dagster.errors import BudgetSpent
 from facet_dagster.records.call import Role
 from facet_dagster.records.rollout import StopReason, Trial
@@ -89,6 +89,6 @@ async def test_a_bug_in_one_attempt_lets_the_others_come_to_their_ends(bench, mo
 
 
 def test_the_terms_of_a_run_are_the_limits_of_its_trials(tmp_path):
-    limits = _limits(workshop(tmp_path, turns=7, usd=0.5, replies="xml", token_details=True))
+    limits = limits_of(workshop(tmp_path, turns=7, usd=0.5, replies="xml", token_details=True).rollouts)
     assert (limits.turns, limits.usd, limits.replies, limits.token_details) == (7, 0.5, "xml", True)
     assert limits.schema_version == 1
