@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from facet_dagster.records.base import StoredRecord
 from facet_dagster.records.call import ChatRequest, Completion, Role
 from facet_dagster.records.container import (
+    AGENT_USER,
+    WORKDIR,
     BuildRequest,
     BuildResult,
     Command,
@@ -66,8 +68,8 @@ class Container(Protocol):
 
     async def run(self, command: Command) -> CommandResult: ...
 
-    async def attach(self, script: str) -> Stream:
-        """Start a bash script as the agent's user that goes on running, at the longest until the container is left."""
+    async def attach(self, script: str, *, user: str = AGENT_USER, workdir: str = WORKDIR) -> Stream:
+        """Start a bash script that goes on running, at the longest until the container is left."""
         ...
 
     async def put(self, files: Sequence[FileEntry], *, owner: str = "root") -> None: ...

@@ -18,6 +18,7 @@ from facet_dagster.records.outcome import Component
 from facet_dagster.records.rollout import Trial
 from facet_dagster.records.seed import ScenarioSeed
 from facet_dagster.records.sft import FunnelStep, SftSet
+from facet_dagster.records.skill import Skill
 from facet_dagster.records.terms import SftTerms
 from facet_dagster.rollout.atif import to_atif
 from facet_dagster.skills.usable import skills_by_id

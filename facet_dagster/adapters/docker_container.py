@@ -12,7 +12,7 @@ from facet_dagster.adapters.docker_exec import CommandRun
 from facet_dagster.adapters.docker_files import first_file, is_regular, pack
 from facet_dagster.adapters.docker_stream import DockerStream
 from facet_dagster.adapters.docker_watch import api_url, stop_now
-from facet_dagster.records.container import Command, CommandResult, FileEntry, Limits
+from facet_dagster.records.container import AGENT_USER, WORKDIR, Command, CommandResult, FileEntry, Limits
 
 FROZEN = "facet-frozen"
 
@@ -35,11 +35,11 @@ class DockerContainer:
         """
         return await CommandRun(self._api, self._calls, self._id, command, self._limits).result()
 
-    async def attach(self, script: str) -> DockerStream:
+    async def attach(self, script: str, *, user: str = AGENT_USER, workdir: str = WORKDIR) -> DockerStream:
         """Start a script that goes on running."""
         stream = DockerStream(self._api, self._calls, self._id, self._limits)
         self._streams.append(stream)
-        await stream.open(script)
+        await stream.open(script, user, workdir)
         return stream
 
     async def leave(self) -> None:

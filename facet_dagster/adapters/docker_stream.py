@@ -15,7 +15,7 @@ from facet_dagster.adapters.docker_calls import EngineCalls, uninterrupted
 from facet_dagster.adapters.docker_exec import REFUSED, prepare
 from facet_dagster.adapters.docker_watch import stop_now, written_bytes
 from facet_dagster.errors import InfrastructureError
-from facet_dagster.records.container import AGENT_USER, WORKDIR, Limits
+from facet_dagster.records.container import Limits
 
 # Seconds to the next look at the disk: what is sent sets things going, and most of what it writes it writes soon.
 FIRST_LOOK_S, LOOK_S, LAST_LOOK_S, LATER = 0.5, 2.0, 32.0, 4.0
@@ -36,13 +36,13 @@ class DockerStream:
         self._watcher: asyncio.Task[None] | None = None
         self.limit: str | None = None
 
-    async def open(self, script: str) -> None:
+    async def open(self, script: str, user: str, workdir: str) -> None:
         """Start the script. One that the container cannot start is a stream that ends after a message."""
-        await uninterrupted(self._calls.call("start a terminal", self._open, script))
+        await uninterrupted(self._calls.call("start a terminal", self._open, script, user, workdir))
         self._watcher = asyncio.create_task(self._watch())
 
-    def _open(self, script: str) -> None:
-        exec_id = prepare(self._api, self._id, ["bash", "-c", script], user=AGENT_USER, workdir=WORKDIR, stdin=True)
+    def _open(self, script: str, user: str, workdir: str) -> None:
+        exec_id = prepare(self._api, self._id, ["bash", "-c", script], user=user, workdir=workdir, stdin=True)
         try:
             answer = self._api.exec_start(exec_id, socket=True)
         except APIError as error:

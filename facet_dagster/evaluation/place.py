@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from facet_dagster.errors import InfrastructureError
-from facet_dagster.ports import Container, Sandbox
+from facet_dagster.ports import Container, Sandbox, Stream
 from facet_dagster.records.container import AGENT_USER, WORKDIR, Command, CommandResult, ContainerSpec, FileEntry
 from facet_dagster.records.environment import wait_for_services
 
@@ -49,10 +49,18 @@ class _Placed:
         self._workdir = workdir
 
     async def run(self, command: Command) -> CommandResult:
-        if command.user == AGENT_USER:
-            place = self._workdir if command.workdir == WORKDIR else command.workdir
-            command = command.model_copy(update={"user": self._user, "workdir": place})
-        return await self._container.run(command)
+        user, workdir = self._placed(command.user, command.workdir)
+        return await self._container.run(command.model_copy(update={"user": user, "workdir": workdir}))
+
+    async def attach(self, script: str, *, user: str = AGENT_USER, workdir: str = WORKDIR) -> Stream:
+        user, workdir = self._placed(user, workdir)
+        return await self._container.attach(script, user=user, workdir=workdir)
+
+    def _placed(self, user: str, workdir: str) -> tuple[str, str]:
+        """Only what is for the agent is moved: what root does stays where it was."""
+        if user != AGENT_USER:
+            return user, workdir
+        return self._user, self._workdir if workdir == WORKDIR else workdir
 
     async def put(self, files: Sequence[FileEntry], *, owner: str = "root") -> None:
         await self._container.put(files, owner=owner)

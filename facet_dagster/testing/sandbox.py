@@ -7,7 +7,16 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 from facet_dagster.errors import InfrastructureError
-from facet_dagster.records.container import BuildRequest, BuildResult, Command, CommandResult, ContainerSpec, FileEntry
+from facet_dagster.records.container import (
+    AGENT_USER,
+    WORKDIR,
+    BuildRequest,
+    BuildResult,
+    Command,
+    CommandResult,
+    ContainerSpec,
+    FileEntry,
+)
 
 Tree = dict[str, bytes]
 
@@ -28,7 +37,7 @@ class FakeContainer:
         self.commands.append(command)
         return self._sandbox.answer(self, command)
 
-    async def attach(self, script: str) -> "FakeStream":
+    async def attach(self, script: str, *, user: str = AGENT_USER, workdir: str = WORKDIR) -> "FakeStream":
         """A stream that answers what the sandbox's `reply` says to everything sent."""
         return FakeStream(lambda data: self._sandbox.reply(self, script, data))
 

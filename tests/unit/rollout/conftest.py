@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from facet_dagster.errors import InfrastructureError
-from facet_dagster.records.container import Command, CommandResult, ContainerSpec
+from facet_dagster.records.container import AGENT_USER, WORKDIR, Command, CommandResult, ContainerSpec
 
 PROMPT = "agent@task:/app$"
 SLICE = 7  # bytes that a stream gives at a time: no line comes whole
@@ -40,7 +40,7 @@ class ScreenContainer:
         ok = self.ready if "facet-entrypoint" in command.script else self.stopped
         return CommandResult(exit_code=0 if ok else 124, output="", seconds=0)
 
-    async def attach(self, script: str) -> "ScreenStream":
+    async def attach(self, script: str, *, user: str = AGENT_USER, workdir: str = WORKDIR) -> "ScreenStream":
         if self.broken:
             raise InfrastructureError("the engine has gone")
         self.streams.append(ScreenStream(self))
