@@ -39,6 +39,7 @@ class FakeContainer:
 
     async def attach(self, script: str, *, user: str = AGENT_USER, workdir: str = WORKDIR) -> "FakeStream":
         """A stream that answers what the sandbox's `reply` says to everything sent."""
+        self.commands.append(Command(script=script, user=user, workdir=workdir))
         return FakeStream(lambda data: self._sandbox.reply(self, script, data))
 
     async def put(self, files: Sequence[FileEntry], *, owner: str = "root") -> None:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from base64 import b64decode
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -52,14 +52,26 @@ def engine(container: FakeContainer, command: Command) -> CommandResult:
             if "no-tmux" not in container.spec.seed or "with-tmux" in container.files
             else OK.model_copy(update={"exit_code": 1})
         )
-    for keys in re.findall(r"base64 -d <<< (\S+)", script):
-        if SOLVE in b64decode(keys).decode():
-            container.files["/app/x"] = b"1"
-    if "display-message" in script:
-        return OK.model_copy(update={"output": f"0 0 0 {len(PROMPT)} 17\n\x1e{PROMPT}"})
     if "/tests/test.sh" in script and "exec" in script and "mute" not in container.spec.seed:
         container.files["/logs/verifier/reward.txt"] = b"1" if container.files.get("/app/x") == b"1" else b"0"
     return OK
+
+
+def terminal(container: FakeContainer, script: str, data: bytes) -> bytes:
+    """tmux in control mode, whose screen is a prompt; typing what solves the task writes the file."""
+    said = []
+    for line in data.decode().split("\n")[:-1]:
+        if not line:
+            said.append("born 17\n")
+            continue
+        verb, *words = shlex.split(line.replace("\\", "\\\\"))
+        if verb == "set-buffer" and SOLVE in re.sub(r"\\(\d{3})", lambda m: chr(int(m[1], 8)), words[-1]):
+            container.files["/app/x"] = b"1"
+        answers = {"display-message": "0 0 0" if "-t" in words else words[-1:], "capture-pane": PROMPT}
+        text = answers.get(verb, "")
+        body = "".join(text)
+        said.append(f"%begin 1 1 1\n{body}{chr(10) if body else ''}%end 1 1 1\n")
+    return "".join(said).encode()
 
 
 def say(keys: list[str], *, done: bool) -> str:
@@ -97,7 +109,7 @@ class School:
     """A hall over fakes, and what happened in it."""
 
     def __init__(self, tmp_path: Path, build: Callable[[BuildRequest], BuildResult] = always_builds) -> None:
-        self.sandbox = FakeSandbox(engine)
+        self.sandbox = FakeSandbox(engine, reply=terminal)
         self.builder = FakeImageBuilder(self.sandbox, build)
         self.store = MemoryStore()
         self.journals = tmp_path / "open"
@@ -207,7 +219,7 @@ async def test_the_agent_works_as_the_tasks_user_in_its_folder_and_without_netwo
     good = school.examinee("good", solves)
     await school.sit([a_task("org/a", user="root", workdir="/srv")], good, network=True)
     worked = [c for c in school.sandbox.opened if c.spec.purpose == "rollout"]
-    typed = [command for c in worked for command in c.commands if "display-message" in command.script]
+    typed = [command for c in worked for command in c.commands if "new-session" in command.script]
     assert {(command.user, command.workdir) for command in typed} == {("root", "/srv")}
     assert {c.spec.network for c in worked} == {True}
     await school.sit([a_task("org/b", network=False)], good, network=True)
@@ -261,8 +273,8 @@ async def test_what_a_dead_process_left_half_done_is_kept_and_made_again(school:
     good = school.examinee("good", solves)
     (first,) = await school.sit([a_task("org/a")], good)
     left = begin("org/a", first.seed, first.bundle, 1, model="good", run_id="dead")
-    with journal(school.journals, left):
-        pass
+    with journal(school.journals, left) as open_trial:
+        open_trial.add(first.turns[0])
     made = await school.sit([a_task("org/a")], good, attempts=2, run="r2")
     assert sorted(t.reward or 0.0 for t in made) == [1.0, 1.0]
     cut = [t for t in school.store.rows(EvaluationTrial) if t.stop is StopReason.CUT]
