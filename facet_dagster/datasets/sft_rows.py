@@ -35,10 +35,7 @@ SCHEMA = pa.schema(
         ("stop", pa.string()),
         ("context", pa.int64()),  # hand-overs of the trial before this dialogue; above 0 it begins with one
         ("engine", pa.string()),  # whose agent worked: own or harbor
-        (
-            "started",
-            pa.int64(),
-        ),  # of the trial, seconds since 1970 (readers of JSON lines turn ISO times into other types)
+        ("started", pa.int64()),  # of the trial, seconds since 1970: readers of JSON lines guess at ISO times
     ]
 )
 DECISIONS = pa.schema(
