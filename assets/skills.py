@@ -10,7 +10,7 @@ from assets.showing import columns, picture, rate_check, teller
 from facet_dagster.ports import Store
 from facet_dagster.records.base import digest_of
 from facet_dagster.records.skill import Skill, SkillFault, SkillIngest, SkillReject
-from facet_dagster.skills.history import read_history
+from facet_dagster.skills.history import History, read_history
 from facet_dagster.skills.stats import SkillStats, stats_of
 from facet_dagster.skills.usable import Kept, kept_in
 from facet_dagster.yields.bars import bars_png
@@ -57,9 +57,10 @@ def skill_folders(
     sources = doors.skill_sources(settings.skills, settings.inbox)
     ingest = doors.ingest_skills(sources, store, settings.ingest, say)
     asyncio.run(doors.decide_open(workshop.workshop, settings.ingest, say))
-    stats = stats_of(store)
-    yield _skills(store, ingest, stats)
-    yield _rejects(store, stats)
+    history = read_history(store)  # once: at 100,000 folders it takes seconds
+    stats = stats_of(store, history)
+    yield _skills(store, history, ingest, stats)
+    yield _rejects(store, history, stats)
     copies = stats.share(SkillFault.DUPLICATE, SkillFault.NEAR_DUPLICATE)
     yield rate_check("skills", "duplicate_rate", copies, most=COPIES)
     refused = stats.refused / stats.found if stats.found else 0.0
@@ -68,8 +69,8 @@ def skill_folders(
     yield rate_check("skill_rejects", "unreadable_rate", unreadable, most=UNREADABLE)
 
 
-def _skills(store: Store, ingest: SkillIngest, stats: SkillStats) -> dg.MaterializeResult[None]:
-    kept = sorted(kept_in(read_history(store), store), key=lambda each: each.entry.skill_key)
+def _skills(store: Store, history: History, ingest: SkillIngest, stats: SkillStats) -> dg.MaterializeResult[None]:
+    kept = sorted(kept_in(history, store), key=lambda each: each.entry.skill_key)
     shown = list(store.get_all(Skill, "all", (each.entry.skill_key for each in kept[:SAMPLE])).values())
     return dg.MaterializeResult(
         asset_key="skills",
@@ -100,8 +101,8 @@ def _known_of(kept: Kept) -> str:
     return f"{kept.entry.skill_key} {view.actionable} {view.family} {view.category}" if view else kept.entry.skill_key
 
 
-def _rejects(store: Store, stats: SkillStats) -> dg.MaterializeResult[None]:
-    entries = sorted((e for e in read_history(store).live() if e.reject_key), key=lambda e: e.reject_key)
+def _rejects(store: Store, history: History, stats: SkillStats) -> dg.MaterializeResult[None]:
+    entries = sorted((e for e in history.live() if e.reject_key), key=lambda e: e.reject_key)
     sample = store.get_all(SkillReject, "all", (entry.reject_key for entry in entries[:SAMPLE])).values()
     reasons = dict(stats.reasons.most_common())
     return dg.MaterializeResult(

@@ -45,13 +45,14 @@ def ingest_skills(
     """
     say = progress or (lambda line: None)
     history = read_history(store)
-    for name in history.outdated(rules_version()):
-        if name not in {source.name for source in sources}:
-            try:
-                ingest([reopen(name, history.places.get(name, ""))], store, workers=terms.workers, say=say)
-            except SettingsError as error:
-                say(f"{name} was read under earlier rules and cannot be read again: {error}")
-    return ingest(sources, store, workers=terms.workers, say=say)
+    given = {source.name for source in sources}
+    others = [name for name in history.outdated(rules_version()) if name not in given]
+    for name in others:
+        try:
+            ingest([reopen(name, history.places.get(name, ""))], store, workers=terms.workers, say=say)
+        except SettingsError as error:
+            say(f"{name} was read under earlier rules and cannot be read again: {error}")
+    return ingest(sources, store, workers=terms.workers, say=say, history=None if others else history)
 
 
 async def decide_open(

@@ -58,13 +58,21 @@ class _Round:
     versions: dict[str, str] = field(default_factory=dict)
 
 
-def ingest(sources: Sequence[Source], store: Store, *, workers: int | None = 1, say: Say | None = None) -> SkillIngest:
+def ingest(
+    sources: Sequence[Source],
+    store: Store,
+    *,
+    workers: int | None = 1,
+    say: Say | None = None,
+    history: History | None = None,
+) -> SkillIngest:
     """Read sources and keep what became of every folder; what a source no longer holds is marked as removed.
 
-    Raises SettingsError for a source that cannot be read (nothing is written then), and where two ingests meet.
+    `history` is the log of the store where the caller has just read it; it is used up. Raises SettingsError for a
+    source that cannot be read (nothing is written then), and where two ingests meet.
     """
     tell = say or (lambda line: None)
-    history = read_history(store)
+    history = history or read_history(store)
     adopt_lost_skills(store, history)
     names = [source.name for source in sources]
     for name in names:

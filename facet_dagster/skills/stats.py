@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from facet_dagster.ports import Store
 from facet_dagster.records.skill import SkillEntry, SkillFault
-from facet_dagster.skills.history import read_history
+from facet_dagster.skills.history import History, read_history
 from facet_dagster.skills.reading import rules_version
 from facet_dagster.skills.usable import kept_in
 
@@ -68,9 +68,9 @@ class SkillStats:
         return self.reasons.total()
 
 
-def stats_of(store: Store) -> SkillStats:
-    """Count what the store holds."""
-    history = read_history(store)
+def stats_of(store: Store, history: History | None = None) -> SkillStats:
+    """Count what the store holds. `history` is its log where the caller has read it."""
+    history = history or read_history(store)
     live = history.live()
     kept = kept_in(history, store)
     views = [each.view for each in kept]
