@@ -9,15 +9,13 @@ from rich.table import Column, Table
 from facet_dagster.adapters.parquet_store import ParquetStore
 from facet_dagster.adapters.recordings import export_recordings
 from facet_dagster.cli.files import check_target, write_file
-from facet_dagster.cli.live import LiveDisplay
+from facet_dagster.cli.live import LiveWork
 from facet_dagster.cli.plain import plain
 from facet_dagster.errors import FacetError
 from facet_dagster.evaluation.report import as_html, as_json, interval, outcome, pass_at, side_by_side, signed
 from facet_dagster.evaluations import compare_stored, evaluate_folder, scored
 from facet_dagster.records.evaluation import Evaluation, EvaluationTrial
 from facet_dagster.settings import Settings
-
-SHOWN = 12  # trials at work that the live table holds
 
 
 def evaluate_models(
@@ -103,13 +101,12 @@ def _pairs(found: Evaluation) -> Table:
     return table
 
 
-class EvaluationProgress(LiveDisplay):
+class EvaluationProgress(LiveWork):
     """An Invigilator that draws: the trials at work, and one line per trial that has ended."""
 
     def __init__(self, console: Console) -> None:
         super().__init__(console)
         self._all = 0
-        self._at: dict[str, str] = {}
         self.trials: list[EvaluationTrial] = []
 
     def note(self, line: str) -> None:
@@ -137,9 +134,3 @@ class EvaluationProgress(LiveDisplay):
         what = f"{plain(trial.task)} {plain(trial.model)} #{trial.attempt}"
         end = f"[dim]{len(trial.turns)} turns, {trial.seconds:.0f} s[/]"
         self._console.print(f"[dim]{len(self.trials)}/{self._all}[/] {what} {said} {end}", highlight=False)
-
-    def _draw(self) -> Table:
-        table = Table(box=None, padding=(0, 1), show_header=False)
-        for what, doing in list(self._at.items())[:SHOWN]:
-            table.add_row(plain(what), doing)
-        return table

@@ -1,4 +1,4 @@
-"""The part of a live display that all of them share: drawn on a terminal, silent elsewhere, gone at the end."""
+"""What live displays share: drawn on a terminal, silent elsewhere, gone at the end; and a table of what is at work."""
 
 from abc import ABC, abstractmethod
 from types import TracebackType
@@ -6,6 +6,11 @@ from typing import Self
 
 from rich.console import Console, RenderableType
 from rich.live import Live
+from rich.table import Table
+
+from facet_dagster.cli.plain import plain
+
+SHOWN = 12  # things at work that a live table holds
 
 
 class LiveDisplay(ABC):
@@ -29,3 +34,17 @@ class LiveDisplay(ABC):
     @abstractmethod
     def _draw(self) -> RenderableType:
         """What the terminal shows now."""
+
+
+class LiveWork(LiveDisplay):
+    """A display of what is at work, `_at`: names, and markup that says what each is doing."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(console)
+        self._at: dict[str, str] = {}
+
+    def _draw(self) -> Table:
+        table = Table(box=None, padding=(0, 1), show_header=False)
+        for name, doing in list(self._at.items())[:SHOWN]:
+            table.add_row(plain(name), doing)
+        return table

@@ -13,12 +13,11 @@ from facet_dagster.audit.load import load_folder
 from facet_dagster.audit.report import as_html, as_json, percent
 from facet_dagster.audit.run import AuditTerms, Bench, audit, cut_short
 from facet_dagster.cli.files import check_target, write_file
-from facet_dagster.cli.live import LiveDisplay
+from facet_dagster.cli.live import LiveWork
 from facet_dagster.cli.plain import plain
 from facet_dagster.records.audit import AuditedTask, AuditReport
 from facet_dagster.records.validation import GateResult
 
-SHOWN = 12  # tasks at work that the live table holds
 _VERDICTS = {True: "[green]accepted[/]", False: "[red]not accepted[/]", None: "[yellow]no verdict[/]"}
 _MARKS = {True: "[green]✓[/]", False: "[red]✗[/]", None: "[yellow]?[/]"}
 
@@ -82,14 +81,13 @@ def print_report(report: AuditReport, console: Console) -> None:
     )
 
 
-class AuditProgress(LiveDisplay):
+class AuditProgress(LiveWork):
     """A Watcher that draws: the tasks at work with their latest gate, and one line per task that is done."""
 
     def __init__(self, console: Console, number: int) -> None:
         super().__init__(console)
         self._number = number
         self.ended: list[AuditedTask] = []
-        self._at: dict[str, str] = {}
 
     def started(self, name: str) -> None:
         self._at[name] = "reading and building"
@@ -103,12 +101,6 @@ class AuditProgress(LiveDisplay):
         why = "" if task.accepted else f" - {plain(task.reason)}"
         line = f"[dim]{len(self.ended)}/{self._number}[/] {plain(task.name)} {_VERDICTS[task.accepted]}{why}"
         self._console.print(f"{line} [dim]{task.seconds:.1f} s[/]", highlight=False)
-
-    def _draw(self) -> Table:
-        table = Table(box=None, padding=(0, 1), show_header=False)
-        for name, at in list(self._at.items())[:SHOWN]:
-            table.add_row(plain(name), at)
-        return table
 
 
 def _note(console: Console, line: str) -> None:

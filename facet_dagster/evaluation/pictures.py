@@ -1,10 +1,9 @@
 """An evaluation as pictures: pass rates and pass@k with intervals, and every task with what each model made of it."""
 
-import io
-
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from facet_dagster.drawing import drawable, png_of
 from facet_dagster.records.evaluation import Evaluation, Interval
 
 MOST = 60  # tasks in one picture
@@ -38,7 +37,7 @@ def scores_png(evaluation: Evaluation) -> bytes:
     if any(model.pass_rate for model in evaluation.models):
         axes.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=3)
     axes.spines[["top", "right"]].set_visible(False)
-    return _png(figure)
+    return png_of(figure)
 
 
 def tasks_png(evaluation: Evaluation) -> bytes:
@@ -65,16 +64,8 @@ def tasks_png(evaluation: Evaluation) -> bytes:
     if evaluation.models:
         axes.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.55 / figure.get_figheight()))
     axes.spines[["top", "right"]].set_visible(False)
-    return _png(figure)
+    return png_of(figure)
 
 
 def _named(name: str) -> str:
-    """A name that can be drawn: no control characters, no formulas, not too long."""
-    text = "".join(character if character.isprintable() else "·" for character in name).replace("$", r"\$")
-    return text if len(text) <= 48 else f"{text[:47]}…"
-
-
-def _png(figure: Figure) -> bytes:
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=100)
-    return buffer.getvalue()
+    return drawable(name, 48)

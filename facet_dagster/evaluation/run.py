@@ -23,6 +23,7 @@ from facet_dagster.records.base import digest_of
 from facet_dagster.records.call import CallId, ChatRequest, Message, Role
 from facet_dagster.records.evaluation import EvaluationTrial
 from facet_dagster.records.terms import RolloutTerms
+from facet_dagster.side_by_side import to_their_ends
 from facet_dagster.validation.candidate import Candidate
 
 IN_A_ROW = 4  # trials of a model that end with trouble of the endpoint: it is gone
@@ -80,10 +81,7 @@ async def evaluate(
         async with ahead:
             await work.task(task)
 
-    ends = await asyncio.gather(*(one(task) for task in tasks), return_exceptions=True)
-    for end in ends:
-        if isinstance(end, BaseException):
-            raise end
+    await to_their_ends(one(task) for task in tasks)
     return work.trials
 
 
@@ -147,12 +145,8 @@ class _Evaluation:
             async with self._builds:
                 self._invigilator.at(task.name, "building")
                 placed = await stack.enter_async_context(preparing)
-            ends = await asyncio.gather(
-                *(self._attempt(attempt, placed, network) for attempt in missing), return_exceptions=True
-            )
-        for end in ends:  # one attempt's end does not throw away what the others have paid for
-            if isinstance(end, BaseException):
-                raise end
+            # One attempt's end does not throw away what the others have paid for.
+            await to_their_ends(self._attempt(attempt, placed, network) for attempt in missing)
 
     async def _attempt(self, attempt: Attempt, placed: Candidate, network: bool) -> None:
         async with self._slots:

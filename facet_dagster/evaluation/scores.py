@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from statistics import fmean
 
-from facet_dagster.evaluation.statistics import bootstrap, pass_at_k, sign_test, wilson
 from facet_dagster.records.evaluation import (
     Comparison,
     Evaluation,
@@ -15,6 +14,7 @@ from facet_dagster.records.evaluation import (
     PassAtK,
     TaskScore,
 )
+from facet_dagster.statistics import bootstrap, pass_at_k, sign_test, wilson
 
 ALIKE = 1e-9  # pass rates this close are the same
 

@@ -1,11 +1,11 @@
 """What the seeds of a plan look like: how alike kept and refused candidates are, as a PNG for an asset's page."""
 
-import io
 from collections.abc import Sequence
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from facet_dagster.drawing import png_of
 from facet_dagster.records.seed import Candidate
 
 BINS = 20
@@ -26,6 +26,4 @@ def similarity_png(candidates: Sequence[Candidate]) -> bytes:
     axes.set_ylabel("candidates")
     axes.set_title("How alike judged candidates are")
     axes.spines[["top", "right"]].set_visible(False)
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=100)
-    return buffer.getvalue()
+    return png_of(figure)

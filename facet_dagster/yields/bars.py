@@ -1,10 +1,11 @@
 """Counts as horizontal bars, a PNG for an asset's page. What is counted is the caller's."""
 
-import io
 from collections.abc import Mapping
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+
+from facet_dagster.drawing import png_of
 
 MOST = 40  # bars of one picture; the rest is added up
 _BLUE = "#4c78a8"
@@ -23,9 +24,7 @@ def bars_png(title: str, counts: Mapping[str, int]) -> bytes:
     axes.set_xlim(0, max([*values, 1]) * 1.2)
     axes.set_title(title)
     axes.spines[["top", "right"]].set_visible(False)
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=100)
-    return buffer.getvalue()
+    return png_of(figure)
 
 
 def _cut(counts: Mapping[str, int]) -> tuple[list[str], list[int]]:

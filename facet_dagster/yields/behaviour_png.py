@@ -1,12 +1,12 @@
 """The behaviour of models as pictures: their figures beside the paper's, transitions, the most frequent commands."""
 
-import io
 from collections.abc import Mapping, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from facet_dagster.drawing import drawable, png_of
 from facet_dagster.yields.behaviour import END, PAPER, Behaviour
 from facet_dagster.yields.observing import Kind
 
@@ -50,7 +50,7 @@ def figures_png(found: Sequence[Behaviour]) -> bytes:
     axes.set_title("How the models work, beside the paper's teacher")
     axes.legend(frameon=False, fontsize=8, ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.15))
     axes.spines[["top", "right"]].set_visible(False)
-    return _png(figure)
+    return png_of(figure)
 
 
 def details_png(found: Sequence[Behaviour]) -> bytes:
@@ -62,7 +62,7 @@ def details_png(found: Sequence[Behaviour]) -> bytes:
     for (left, right), each in zip(grid, shown, strict=False):
         _draw_transitions(left, each)
         _draw_top(right, each)
-    return _png(figure)
+    return png_of(figure)
 
 
 def _draw_transitions(axes: Axes, each: Behaviour) -> None:
@@ -81,21 +81,9 @@ def _draw_transitions(axes: Axes, each: Behaviour) -> None:
 
 def _draw_top(axes: Axes, each: Behaviour) -> None:
     top = each.top[:10]
-    bars = axes.barh([_printable(name) for name, _ in top], [count for _, count in top], color=_COLOURS[0])
+    bars = axes.barh([drawable(name, 24) for name, _ in top], [count for _, count in top], color=_COLOURS[0])
     axes.bar_label(bars, [f"{count:,}  ({count / each.commands:.1%})" for _, count in top], padding=4, fontsize=8)
     axes.invert_yaxis()
     axes.set_xlim(0, max([count for _, count in top] or [1]) * 1.3)
     axes.set_title(f"most frequent of {each.commands:,} commands in {each.trials:,} trials", fontsize=9)
     axes.spines[["top", "right"]].set_visible(False)
-
-
-def _printable(name: str) -> str:
-    """A name that can be drawn: no control characters, no formulas, not too long."""
-    text = "".join(character if character.isprintable() else "·" for character in name).replace("$", r"\$")
-    return text if len(text) <= 24 else f"{text[:23]}…"
-
-
-def _png(figure: Figure) -> bytes:
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=100)
-    return buffer.getvalue()

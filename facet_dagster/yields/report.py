@@ -1,13 +1,12 @@
 """The yield report as a picture: what every station left over, and how many repair rounds that took."""
 
-import io
-
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from facet_dagster.drawing import png_of
 from facet_dagster.yields.views import run_query
 
 _BLUE, _GREEN, _RED, _GREY = "#4c78a8", "#54a24b", "#e45756", "#bab0ac"
@@ -20,9 +19,7 @@ def yield_png(store_root: str) -> bytes:
     funnel, rounds = figure.subplots(1, 2, width_ratios=(3, 2))
     draw_funnel(funnel, run_query(store_root, "funnel"))
     draw_rounds(rounds, run_query(store_root, "rounds"))
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=110)
-    return buffer.getvalue()
+    return png_of(figure, dpi=110)
 
 
 def draw_funnel(axes: Axes, funnel: pd.DataFrame) -> None:

@@ -3,7 +3,6 @@
 The paper's ablation (100 shared seeds): first pass 46.5 / 24.2 / 37.5 %, final 83 / 63 / 65 %.
 """
 
-import io
 from collections import Counter
 from collections.abc import Mapping
 from itertools import combinations
@@ -11,9 +10,10 @@ from itertools import combinations
 import pandas as pd
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from scipy.stats import binomtest
 
+from facet_dagster.drawing import png_of
 from facet_dagster.records.terms import Scheme
+from facet_dagster.statistics import sign_test
 from facet_dagster.yields.views import run_sql
 
 ENDED = """
@@ -61,9 +61,8 @@ def sign_tests(ended: pd.DataFrame) -> pd.DataFrame:
         for measure in ("first_pass", "accepted"):
             better = int((ended[one][measure] & ~ended[other][measure]).sum())
             worse = int((~ended[one][measure] & ended[other][measure]).sum())
-            differing = better + worse
-            p = float(binomtest(better, differing, 0.5).pvalue) if differing else 1.0
-            rows.append((one, other, measure, better, worse, len(ended) - differing, p))
+            same = len(ended) - better - worse
+            rows.append((one, other, measure, better, worse, same, sign_test(better, worse)))
     return pd.DataFrame(rows, columns=["scheme", "against", "measure", "better", "worse", "same", "p"])
 
 
@@ -95,6 +94,4 @@ def scheme_png(table: pd.DataFrame) -> bytes:
     axes.set_ylabel("valid seeds, per cent")
     axes.legend(frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=110)
-    return buffer.getvalue()
+    return png_of(figure, dpi=110)

@@ -1,4 +1,4 @@
-"""The numbers of an evaluation: pass@k, intervals over tasks, paired tests. Pure; no record of ours is known here.
+"""pass@k, intervals over tasks, paired tests: of evaluations and of schemes. Pure; no record of ours is known here.
 
 Tasks are the units: attempts on one task are alike, so they narrow no interval by themselves.
 """
