@@ -18,15 +18,6 @@ from tests.unit.yields.test_behaviour import a_turn
 ENDPOINT = {"FACET_LLM_BASE_URL": "http://127.0.0.1:9/v1", "FACET_LLM_RETRIES": "0"}
 
 
-@pytest.fixture
-def tasks(tmp_path: Path) -> Path:
-    """A folder with one task."""
-    folder = tmp_path / "tasks" / "one"
-    folder.mkdir(parents=True)
-    (folder / "task.toml").write_text('[task]\nname = "org/one"\n')
-    return folder.parent
-
-
 @pytest.fixture(autouse=True)
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ParquetStore:
     for name, value in {**ENDPOINT, "FACET_STORE": f"{tmp_path}/store", "FACET_OUT": f"{tmp_path}/out"}.items():

@@ -33,15 +33,6 @@ def facet(*arguments: str) -> int:
 
 
 @pytest.fixture
-def tasks(tmp_path: Path) -> Path:
-    """A folder whose only task is wrong in form, which needs no container."""
-    folder = tmp_path / "tasks" / "one"
-    folder.mkdir(parents=True)
-    (folder / "task.toml").write_text('[task]\nname = "org/one"\n')
-    return folder.parent
-
-
-@pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> None:
     @contextmanager
     def opened(*_: object) -> Iterator[SimpleNamespace]:

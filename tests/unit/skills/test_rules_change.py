@@ -27,22 +27,10 @@ from facet_dagster.skills.sources.inbox import InboxSource
 from facet_dagster.skills.stats import stats_of
 from facet_dagster.skills.usable import categories_of, open_skills, usable_skills
 from facet_dagster.testing.memory_store import MemoryStore
+from tests.unit.skills.test_skills_history import text, write
 
 R = TypeVar("R", bound=StoredRecord)
 TOPICS = ("columns", "backups", "certificates", "filenames")
-
-
-def text(topic: str, extra: str = "") -> str:
-    lines = "\n".join(f"{n}. Compare the {topic} of day {n} with their {topic} sum in row {n * 7}." for n in range(30))
-    return (
-        f"---\nname: {topic}\ndescription: Sorts {topic} of a table in the shell.\n---\n# {topic}\n\n"
-        f"```bash\nsort -u {topic}.csv | head -5\n```\n\n{lines}\n{extra}\n"
-    )
-
-
-def write(root: Path, name: str, data: str) -> None:
-    (root / name).mkdir(parents=True, exist_ok=True)
-    (root / name / "SKILL.md").write_text(data)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from facet_dagster.evaluation.statistics import bootstrap, pass_at_k, sign_test, wilson
+from facet_dagster.statistics import bootstrap, pass_at_k, sign_test, wilson
 
 COUNTS = st.integers(1, 9).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n), st.integers(1, n)))
 
