@@ -29,7 +29,8 @@ def main(store: str) -> None:
         if parts[part]:
             print(
                 f"{part}: {len(parts[part])} decided, {right} as labelled; "
-                f"yes {said}, of which {verdicts[True, 'yes']} are; of {meant} that are, {verdicts[True, 'yes']} found; category {placed} of {len(parts[part])}"
+                f"yes {said}, of which {verdicts[True, 'yes']} are; "
+                f"of {meant} that are, {verdicts[True, 'yes']} found; category {placed} of {len(parts[part])}"
             )
 
 

@@ -129,6 +129,8 @@ class _Evaluation:
             return
         for examinee in dict.fromkeys(attempt.examinee for attempt in missing):
             await self._greet(examinee)
+        if self._over:  # while this task waited for an answer, another got none
+            return
         try:
             await self._make(missing, task, candidate, network)
         except ModelError:  # some kinds of it are OSErrors, too
@@ -208,7 +210,7 @@ class _Evaluation:
     async def _greet(self, examinee: Examinee) -> None:
         """Ask once whether the endpoint knows the model, before anything is built for it. Raises ModelError."""
         async with self._greeting[examinee.name]:
-            if examinee.recorded or examinee.name in self._greeted:
+            if self._over or examinee.recorded or examinee.name in self._greeted:
                 return
             greeting = ChatRequest(
                 call=CallId(station="evaluation.greeting", subject=f"evaluation-{self._hall.run_id}"),

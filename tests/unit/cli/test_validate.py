@@ -95,7 +95,7 @@ def interrupt() -> None:
     raise KeyboardInterrupt
 
 
-@pytest.mark.usefixtures("engine")
+@pytest.mark.usefixtures("engine", "interruptible")
 @pytest.mark.parametrize("end", [interrupt, partial(signal.raise_signal, signal.SIGINT)])
 def test_an_interrupted_audit_reports_what_it_found(
     tmp_path: Path,

@@ -238,8 +238,9 @@ async def test_an_image_without_tmux_gets_it(school: School) -> None:
 async def test_a_model_that_the_endpoint_does_not_know_ends_it_before_anything_is_built(school: School) -> None:
     unknown = school.examinee("unknown", solves, greeting=ModelRefused("no such model"))
     with pytest.raises(ModelRefused, match="no such model"):
-        await school.sit([a_task("org/a"), a_task("org/b")], unknown)
+        await school.sit([a_task(f"org/{n}") for n in range(10)], unknown)
     assert school.builder.requests == [] and school.store.rows(EvaluationTrial) == []
+    assert school.asked("unknown", "evaluation.greeting") == 1, "tasks that wait for the answer do not ask again"
 
 
 async def test_trouble_of_the_endpoint_is_an_error_and_in_a_row_the_end(school: School) -> None:
