@@ -15,6 +15,7 @@ from facet_dagster.adapters.parquet_store import ParquetStore
 from facet_dagster.records.bundle import ComponentVersion, SeedOutcome, Status
 from facet_dagster.records.call import LedgerRow
 from facet_dagster.records.seed import ScenarioSeed
+from facet_dagster.testing.accepted import SEED
 
 FACET = str(Path(sys.executable).parent / "facet")
 PROFILE = Path(__file__).with_name("profile.toml")
@@ -71,13 +72,21 @@ class Place:
 
 
 def ours(client: DockerClient) -> list[str]:
-    """Containers, networks and images of runs of the line; other tests, which run beside it, have other run ids."""
+    """Containers, networks and images of runs of the line.
+
+    Other tests, which run beside it, have other run ids, or, where they start `facet run` themselves, a seed of theirs.
+    """
     wanted = {"label": ["facet.project=facet-dagster"]}
     api = client.api
     found = [(f"container {row['Names']}", row) for row in api.containers(all=True, filters=wanted)]
     found += [(f"network {row['Name']}", row) for row in api.networks(filters=wanted)]
     found += [(f"image {row['RepoTags']}", row) for row in api.images(filters=wanted)]
-    return [name for name, row in found if RUN_OF_THE_LINE.match((row.get("Labels") or {}).get("facet.run", ""))]
+    labelled = [(name, row.get("Labels") or {}) for name, row in found]
+    return [
+        name
+        for name, labels in labelled
+        if RUN_OF_THE_LINE.match(labels.get("facet.run", "")) and labels.get("facet.seed") != SEED
+    ]
 
 
 @pytest.fixture(scope="session")
