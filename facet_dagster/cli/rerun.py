@@ -6,13 +6,14 @@ The same cells as in the Dagster UI, selected by hand; no other component is rew
 from rich.console import Console
 
 from facet_dagster import definitions as line
+from facet_dagster.adapters.parquet_store import ParquetStore
 from facet_dagster.adapters.wiring import open_workshop
 from facet_dagster.cli.common import new_run_id
 from facet_dagster.cli.plain import plain
 from facet_dagster.cli.progress import LiveProgress
 from facet_dagster.cli.run import materialise, raise_for_pending
 from facet_dagster.cli.show import history_table
-from facet_dagster.pipeline import find_seeds
+from facet_dagster.pipeline import seeds_in
 from facet_dagster.records.bundle import ComponentVersion, SeedOutcome
 from facet_dagster.records.outcome import Component
 from facet_dagster.records.validation import ValidationReport
@@ -27,12 +28,13 @@ def rerun(settings: Settings, console: Console, seed: str, component: Component)
     wanted = {component, Component.VALIDATION, Component.TASK}
     names = tuple(c.value for c in Component if c in wanted)
     run_id = new_run_id()
+    seeds_in(ParquetStore(settings.store), [seed])  # a name that nobody knows needs no engine to be told so
     with (
         LiveProgress(console) as progress,
         line.open_instance(settings.dagster_home) as instance,
         open_workshop(settings, run_id=run_id, progress=progress.note) as workshop,
     ):
-        line.register([found.seed_id for found in find_seeds(workshop, [seed])], instance)
+        line.register([seed], instance)
         progress.heading(f"{seed}: {component.value}")
         unfinished = materialise(names, instance, settings, workshop, progress, [seed])
         made = [v for v in workshop.store.rows(ComponentVersion, seed) if v.run_id == run_id]

@@ -10,13 +10,14 @@ from pathlib import Path
 from rich.console import Console
 
 from facet_dagster import definitions as line
+from facet_dagster.adapters.parquet_store import ParquetStore
 from facet_dagster.adapters.recordings import export_recordings
 from facet_dagster.adapters.wiring import open_workshop
 from facet_dagster.cli.common import new_run_id
 from facet_dagster.cli.progress import LiveProgress
 from facet_dagster.cli.tables import frame_table
 from facet_dagster.errors import FacetError, InfrastructureError, SettingsError, trouble_named
-from facet_dagster.pipeline import find_seeds
+from facet_dagster.pipeline import find_seeds, seeds_in
 from facet_dagster.records.bundle import SeedOutcome, Status
 from facet_dagster.settings import Settings
 from facet_dagster.workshop import Workshop
@@ -37,6 +38,8 @@ def run_line(settings: Settings, console: Console, *, seeds: Sequence[str] | Non
     """
     if not seeds and not settings.skills.exists():
         raise SettingsError(f"no skills at {settings.skills}: set FACET_SKILLS or --skills")
+    if seeds:
+        seeds_in(ParquetStore(settings.store), seeds)  # a name that nobody knows needs no engine to be told so
     began = time.monotonic()
     run_id = new_run_id()
     with (
@@ -45,7 +48,7 @@ def run_line(settings: Settings, console: Console, *, seeds: Sequence[str] | Non
         open_workshop(settings, run_id=run_id, progress=progress.note) as workshop,
     ):
         if seeds:
-            line.register([seed.seed_id for seed in find_seeds(workshop, seeds)], instance)
+            line.register(seeds, instance)
         open_rollouts = ""
         try:
             for title, names in _stages(seeds):

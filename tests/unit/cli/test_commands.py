@@ -172,8 +172,12 @@ def test_the_funnel_of_an_empty_store(run: Run, capsys: pytest.CaptureFixture[st
     assert "seeds" in capsys.readouterr().out
 
 
-def test_rerun_of_an_unknown_seed_is_one_line(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("rerun", "nowhere", "verifier") == 2
+@pytest.mark.parametrize("command", [("rerun", "nowhere", "verifier"), ("run", "--seed", "nowhere")])
+def test_an_unknown_seed_is_one_line_and_needs_no_engine(
+    run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+    assert run(*command) == 2
     assert "unknown seed 'nowhere'" in one_line(capsys)
 
 
