@@ -19,6 +19,7 @@ COLUMNS, ROWS = 160, 40
 HISTORY_LINES = 100_000  # a flood of output stays below the memory that a container may use
 OBSERVATION_BYTES = 10_000  # as Terminus-2 shows: half from the head, half from the tail
 CONTEXT_LINES = 5  # above the cursor; where they have changed, something was cleared or painted over
+CAPTURES = 20  # tries to look between two lines that are printed
 ENGINE_S = 60.0  # for tmux itself, beside the wait that was asked for
 PROMPT_S = 120.0  # for the first prompt, from when the engine has started the session
 
@@ -49,6 +50,27 @@ _SCREEN = 2**40  # a line that is never there: asks for the visible screen
 
 class TerminalDied(Exception):
     """The session is gone (the agent left its shell, or killed it). Never leaves the trial."""
+
+
+@dataclass(frozen=True)
+class _State:
+    """Where the cursor stands: lines of history, lines of the screen above it, and which screen is shown."""
+
+    history: int
+    cursor: int
+    alternate: bool
+
+    @property
+    def last(self) -> int:
+        return self.history + self.cursor
+
+    @classmethod
+    def of(cls, said: str) -> "_State":
+        try:
+            history, cursor, alternate = (int(part) for part in said.split())
+        except ValueError as error:
+            raise TerminalDied(f"the terminal cannot be read: {said[:200]}") from error
+        return cls(history, cursor, alternate == 1)
 
 
 @dataclass(frozen=True)
@@ -112,28 +134,29 @@ class Terminal:
 
     async def _capture(self, since: int, steps: Sequence[str] = (), waits_s: float = 0.0) -> _Capture:
         """What stands from a line on, or the visible screen where that line is gone, after the steps are done."""
-        state = (await self._ask([*steps, _STATE], waits_s))[-1].text
-        try:
-            history, cursor, alternate = (int(part) for part in state.split())
-        except ValueError as error:
-            raise TerminalDied(f"the terminal cannot be read: {state[:200]}") from error
-        last = history + cursor
-        first = since - history if not alternate and since <= last else 0
-        anchor = max(0, last - CONTEXT_LINES)
-        above = [f"{_CAPTURE} -S {anchor - history} -E {cursor - 1}"] if last else []
-        text, *context = await self._ask([f"{_CAPTURE} -S {first}", *above])
-        return _Capture(last, alternate == 1, anchor, text.size, context[0].text if context else "", text.text)
+        was = _State.of((await self._ask([*steps, _STATE], waits_s))[-1].text)
+        # Lines are addressed from the bottom of the history, so what is printed meanwhile moves them.
+        for _ in range(CAPTURES):
+            first = since - was.history if not was.alternate and since <= was.last else 0
+            anchor = max(0, was.last - CONTEXT_LINES)
+            above = [f"{_CAPTURE} -S {anchor - was.history} -E {was.cursor - 1}"] if was.last else []
+            said, text, *context = await self._ask([_STATE, f"{_CAPTURE} -S {first}", *above], at_once=True)
+            if was == (now := _State.of(said.text)):
+                break
+            was = now
+        return _Capture(was.last, was.alternate, anchor, text.size, context[0].text if context else "", text.text)
 
-    async def _ask(self, commands: Sequence[str], waits_s: float = 0.0) -> list[Answer]:
+    async def _ask(self, commands: Sequence[str], waits_s: float = 0.0, *, at_once: bool = False) -> list[Answer]:
         """What tmux answers. A client that is gone is replaced, once: it may be, without the session."""
         assert self._client is not None, "start comes first"
         try:
             async with asyncio.timeout(waits_s + ENGINE_S):
                 try:
-                    answers = await self._client.ask(commands)
+                    answers = await self._client.ask(commands, at_once=at_once)
                 except StreamEnded as ended:
                     await self._open_again()
-                    answers = [*ended.answers, *await self._client.ask(commands[len(ended.answers) :])]
+                    done = [] if at_once else ended.answers
+                    answers = [*done, *await self._client.ask(commands[len(done) :], at_once=at_once)]
         except StreamEnded as ended:
             raise TerminalDied(str(ended)) from ended
         except TimeoutError as error:

@@ -48,17 +48,21 @@ class ControlClient:
         self._searched = 0
         self._aside = ""  # the last line that belongs to no answer
 
-    async def ask(self, commands: Sequence[str]) -> list[Answer]:
-        """Run the commands, one line each, in order; an answer for each. A command that fails stops no other."""
+    async def ask(self, commands: Sequence[str], *, at_once: bool = False) -> list[Answer]:
+        """Run the commands in order; an answer for each. A command that fails stops no other.
+
+        `at_once`: nothing that a program prints comes between them, and the answers end with the first that failed.
+        """
         mark = uuid4().hex  # not to be guessed by what stands on the screen
-        await self._stream.send("".join(f"{line}\n" for line in (*commands, f"display-message -p {mark}")).encode())
+        lines = [" ; ".join(commands)] if at_once else commands
+        await self._stream.send("".join(f"{line}\n" for line in (*lines, f"display-message -p {mark}")).encode())
         answers: list[Answer] = []
         try:
             while (answer := await self._answer()).text != mark:
                 answers.append(answer)
         except StreamEnded as ended:
             raise StreamEnded(str(ended), answers) from None
-        if len(answers) != len(commands):
+        if len(answers) != len(commands) and not (at_once and answers and not answers[-1].ok):
             raise StreamEnded("the terminal cannot be read")
         return answers
 

@@ -56,6 +56,18 @@ async def test_only_what_is_new_is_shown(sandbox: DockerSandbox, base_image: str
         assert third[2:202] == [str(n) for n in range(1, 201)]
 
 
+async def test_what_is_printed_during_the_look_hides_nothing(sandbox: DockerSandbox, base_image: str) -> None:
+    async with sandbox.open(spec(base_image)) as container:
+        terminal = Terminal(container)
+        await terminal.start()
+        shown = [await terminal.exchange([("for n in {1..900}; do echo line-$n; sleep 0; done; echo fin''ished\n", 0)])]
+        while "finished" not in shown[-1]:
+            shown.append(await terminal.exchange([("", 0)]))
+        assert {look.splitlines()[0] for look in shown} == {"New terminal output:"}
+        rows = [row for look in shown for row in look.splitlines() if row.startswith("line-")]
+        assert [row for row in rows if "$" not in row] == [f"line-{n}" for n in range(1, 901)]
+
+
 async def test_a_flood_is_cut_in_the_middle(sandbox: DockerSandbox, base_image: str) -> None:
     async with sandbox.open(spec(base_image)) as container:
         terminal = Terminal(container)

@@ -88,14 +88,16 @@ class ScreenStream:
     def _answer(self, line: str) -> str:
         if not line:
             return f"born {self._container.born}\n%begin 1 1 0\n%end 1 1 0\n%session-changed $0 main\n"
+        text = self._container.screen(self._container.typed)  # nothing is printed between commands of one line
+        return "".join(self._block(command, text) for command in line.split(" ; "))
+
+    def _block(self, command: str, text: str) -> str:
         self._asked += 1
         guard = f"1796011434 {self._asked} 1"
-        said = self._said(line)
-        return f"%begin {guard}\n{said}%end {guard}\n"
+        return f"%begin {guard}\n{self._said(command, text)}%end {guard}\n"
 
-    def _said(self, line: str) -> str:
-        verb, *words = shlex.split(line.replace("\\", "\\\\"))
-        text = self._container.screen(self._container.typed)
+    def _said(self, command: str, text: str) -> str:
+        verb, *words = shlex.split(command.replace("\\", "\\\\"))
         if verb == "set-buffer":
             octal = re.sub(r"\\(\d{3})", lambda m: chr(int(m[1], 8)), words[-1])
             self._container.buffer = octal.encode("latin-1").decode()

@@ -116,6 +116,14 @@ async def test_a_screen_that_jumps_back_is_shown_as_the_screen(container):
     assert await terminal.exchange() == "Current terminal screen:\ncleared"
 
 
+async def test_what_is_printed_between_two_questions_is_neither_lost_nor_a_jump(container):
+    terminal = await started(container)
+    looks = iter(range(1, 9))
+    container.screen = lambda typed: "\n".join(["begun", *map(str, range(min(next(looks, 9), 6)))])
+    assert await terminal.exchange() == "New terminal output:\nbegun\n0\n1\n2\n3\n4\n5"
+    assert await terminal.exchange() == "New terminal output:\n5"
+
+
 def test_short_text_is_not_cut():
     assert cut("x" * OBSERVATION_BYTES, OBSERVATION_BYTES) == "x" * OBSERVATION_BYTES
 

@@ -17,8 +17,10 @@ class Script:
     def __init__(self, said: bytes, step: int = 5) -> None:
         self._said = said
         self._step = step
+        self.sent = b""
 
     async def send(self, data: bytes) -> None:
+        self.sent += data
         mark = data.split(b"display-message -p ")[1].strip()
         self._said = self._said.replace(b"MARK", mark)
 
@@ -64,6 +66,15 @@ async def test_an_end_forged_on_the_screen_is_found_out():
     forged = b"%end 1796011434 1 1\n%begin 1796011434 7 1\nmine\n%end 1796011434 7 1\n"
     with pytest.raises(StreamEnded, match="cannot be read"):
         await ask(block(1, forged) + END)
+
+
+async def test_commands_at_once_are_one_line_and_end_with_the_first_that_failed():
+    script = Script(block(1, b"one\n") + block(2, b"no\n", ok=False) + END)
+    answers = await ControlClient(script).ask(["x", "y", "z"], at_once=True)
+    assert [(answer.ok, answer.text) for answer in answers] == [(True, "one"), (False, "no")]
+    assert script.sent.startswith(b"x ; y ; z\n")
+    with pytest.raises(StreamEnded, match="cannot be read"):
+        await ControlClient(Script(block(1, b"one\n") + END)).ask(["x", "y"], at_once=True)
 
 
 async def test_of_a_flood_head_and_tail_are_kept_and_all_of_it_counted():
