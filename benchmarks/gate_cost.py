@@ -1,8 +1,9 @@
-"""What one check and a whole gate cost, beside the same commands by hand: python benchmarks/gate_cost.py [REPEATS]
+"""What one check and a whole gate cost beside the same commands by hand: benchmarks/gate_cost.py [REPEATS] [SEED ...]
 
-For the accepted tasks of the store that FACET_STORE names (the demo's by default). One check is a grading run on the
-initial state; beside it, in turns, a bare `docker run`, `docker cp`, `docker exec` and `docker rm` of the same image
-and tests. A whole gate is one validation as `facet run` makes it; its container starts are counted.
+For the accepted tasks of the store that FACET_STORE names (the demo's by default), or those of the seeds named. One
+check is a grading run on the initial state; beside it, in turns, a bare `docker run`, `docker cp`, `docker exec` and
+`docker rm` of the same image and tests. A whole gate is one validation as `facet run` makes it; its container starts
+are counted.
 """
 
 import asyncio
@@ -28,11 +29,11 @@ from facet_dagster.validation.counting import CountingSandbox
 from facet_dagster.validation.grade import grade
 
 
-def main(repeats: int) -> None:
+def main(repeats: int, seeds: Sequence[str]) -> None:
     """Print one line per task, then the ratio over all."""
     print(f"machine: {platform.platform()}, {os.cpu_count()} CPUs; {repeats} checks of each kind per task, in turns")
     with open_workshop(load(os.environ), run_id=f"bench-{os.getpid()}") as workshop:
-        benches = accepted_benches(workshop)
+        benches = [bench for bench in accepted_benches(workshop) if not seeds or bench.seed.seed_id in seeds]
         ratios = [asyncio.run(_measure(bench, repeats)) for bench in benches]
     if ratios:
         print(f"one check, ours against by hand, median over {len(ratios)} tasks: {statistics.median(ratios):.2f} x")
@@ -108,4 +109,4 @@ def _said(command: list[str]) -> str:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 5)
+    main(int(sys.argv[1]) if sys.argv[1:] else 5, sys.argv[2:])

@@ -1,9 +1,9 @@
-"""Do verdicts repeat, and what do the tests let through: python benchmarks/repeats.py [REPEATS]
+"""Do verdicts repeat, and what do the tests let through: python benchmarks/repeats.py [REPEATS] [SEED ...]
 
-For the accepted tasks of the store that FACET_STORE names (the demo's by default): so many gradings of the untouched
-initial state and of the solution's final state (20 by default), each in a fresh container without network, and every
-negative control that can be made, not only the first eight of validation. Beside it stands what was measured of the
-released pipeline with a strong model.
+For the accepted tasks of the store that FACET_STORE names (the demo's by default), or those of the seeds named: so
+many gradings of the untouched initial state and of the solution's final state (20 by default), each in a fresh
+container without network, and every negative control that can be made, not only the first eight of validation. Beside
+it stands what was measured of the released pipeline with a strong model.
 """
 
 import asyncio
@@ -39,11 +39,12 @@ class Repeated:
     decided: int
 
 
-def main(repeats: int) -> None:
+def main(repeats: int, seeds: Sequence[str]) -> None:
     """Print one line per task, then all of them beside the released pipeline."""
     print(f"machine: {platform.platform()}, {os.cpu_count()} CPUs; {repeats} no-op and {repeats} oracle runs per task")
     with open_workshop(load(os.environ), run_id=f"bench-{os.getpid()}") as workshop:
-        tasks = [asyncio.run(_measure(bench, repeats)) for bench in accepted_benches(workshop)]
+        benches = [bench for bench in accepted_benches(workshop) if not seeds or bench.seed.seed_id in seeds]
+        tasks = [asyncio.run(_measure(bench, repeats)) for bench in benches]
     if not tasks:
         print("no accepted task in this store")
         return
@@ -113,4 +114,4 @@ def _remarks(report: ValidationReport) -> list[str]:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 20)
+    main(int(sys.argv[1]) if sys.argv[1:] else 20, sys.argv[2:])
