@@ -12,6 +12,7 @@ import openai
 from numpy.typing import NDArray
 from openai.types import CreateEmbeddingResponse
 
+from facet_dagster.adapters.openai_model import charged
 from facet_dagster.adapters.openai_trouble import FAULTS, Endpoint, Unusable, one_line
 from facet_dagster.errors import FacetError, ModelRefused, TextRefused
 from facet_dagster.ports import Came, Ledger
@@ -139,6 +140,8 @@ class EndpointEmbedder:
                 prompt_tokens=tokens,
                 completion_tokens=0,
                 seconds=time.monotonic() - began,
+                estimated=answer.usage is None,
+                reported_usd=charged(answer.usage),
             ),
         )
         return self._vectors(answer, len(texts))

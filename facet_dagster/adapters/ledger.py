@@ -77,6 +77,8 @@ class StoreLedger:
             at=now(),
             run_id=self._run_id,
             completion=completion,
+            estimated=completion.estimated,
+            reported_usd=completion.reported_usd,
         )
         self._store.put(row)
         if self._account.paid is not None:

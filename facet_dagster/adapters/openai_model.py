@@ -8,10 +8,12 @@ import json
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
+from math import inf
 from typing import Any
 
 import openai
 from openai.types.chat import ChatCompletion
+from pydantic import BaseModel
 
 from facet_dagster.adapters.openai_trouble import FAULTS, Endpoint, Unusable, named_parts, one_line
 from facet_dagster.adapters.per_loop import PerLoop
@@ -113,6 +115,8 @@ class OpenAIModel:
             completion_tokens=usage.completion_tokens if usage else max(1, len(text) // 4),
             finish_reason=choice.finish_reason or "stop",
             seconds=seconds,
+            estimated=usage is None,
+            reported_usd=charged(usage),
             **(_token_details(answer) if request.token_details else {}),
         )
 
@@ -125,6 +129,12 @@ class OpenAIModel:
             # The library's own client closes itself on whatever loop runs when it is collected; this one does not.
             http_client=openai.DefaultAsyncHttpxClient(),
         )
+
+
+def charged(usage: BaseModel | None) -> float | None:
+    """What the endpoint says that a call cost in US dollars: `cost` beside the token counts, as routers have it."""
+    cost = (usage.model_extra or {}).get("cost") if usage is not None else None
+    return float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < inf else None
 
 
 def _as_sent(arguments: Mapping[str, Any]) -> dict[str, Any]:

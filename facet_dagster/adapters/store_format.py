@@ -1,7 +1,8 @@
 """The version mark of a store, and the Parquet shape of a record: its columns and its file.
 
-A row has one column per scalar field of the record (for DuckDB), `record` (the whole as JSON, the truth), and
-`group_` and `key_`. Columns follow from the record's class, not from its values, so that they never vary.
+A row has one column per scalar field of the record and per value that its class draws out of it (for DuckDB),
+`record` (the whole as JSON, the truth), and `group_` and `key_`. Columns follow from the record's class, not from its
+values, so that they never vary.
 """
 
 import io
@@ -51,8 +52,9 @@ def mark_format(files: StoreFiles) -> None:
 
 
 def schema_of(kind: type[StoredRecord]) -> pa.Schema:
-    """Arrow schema of a table: scalar fields, then `record`, `group_`, `key_`."""
+    """Arrow schema of a table: scalar fields, drawn values, then `record`, `group_`, `key_`."""
     fields = [(name, _arrow_type(info.annotation)) for name, info in kind.model_fields.items()]
+    fields += [(name, _arrow_type(type_)) for name, (_, type_) in kind.drawn.items()]
     columns = [pa.field(name, type_) for name, type_ in fields if type_ is not None]
     return pa.schema([*columns, *(pa.field(name, pa.string()) for name in ("record", "group_", "key_"))])
 
@@ -79,8 +81,10 @@ def _arrow_type(annotation: Any) -> pa.DataType | None:
 def table_of(records: Sequence[StoredRecord]) -> pa.Table:
     """Records of one kind as an Arrow table."""
     schema = schema_of(type(records[0]))
-    own = [name for name in schema.names if name not in ("record", "group_", "key_")]
+    drawn = type(records[0]).drawn
+    own = [name for name in schema.names if name not in ("record", "group_", "key_", *drawn)]
     columns: dict[str, list[Any]] = {name: [_scalar(getattr(record, name)) for record in records] for name in own}
+    columns |= {name: [_drawn(record, *where) for record in records] for name, where in drawn.items()}
     columns["record"] = [record.model_dump_json() for record in records]
     columns["group_"] = [record.group for record in records]
     columns["key_"] = [record.key for record in records]
@@ -89,6 +93,14 @@ def table_of(records: Sequence[StoredRecord]) -> pa.Table:
 
 def _scalar(value: object) -> object:
     return value.value if isinstance(value, Enum) else value
+
+
+def _drawn(record: StoredRecord, path: str, type_: type) -> object:
+    """The value at a path of attributes; None where a part is missing, or something else stands there."""
+    value: object = record
+    for part in path.split("."):
+        value = getattr(value, part, None)
+    return _scalar(value) if isinstance(value, type_) else None
 
 
 def parquet_bytes(records: Sequence[StoredRecord]) -> bytes:

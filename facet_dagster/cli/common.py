@@ -14,6 +14,8 @@ from facet_dagster.records.call import Role
 from facet_dagster.settings import CHAT_ROLES, Settings, load
 
 PIPE_WIDTH = 220
+CsvFile = Annotated[Path | None, typer.Option("--csv", help="write the answer as CSV to this file")]
+JsonFile = Annotated[Path | None, typer.Option("--json", help="write the answer as JSON to this file")]
 Profile = Annotated[Path | None, typer.Option(help="TOML profile of the run, for example data/profiles/full.toml")]
 
 

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from facet_dagster.adapters.parquet_store import ParquetStore
 from facet_dagster.cli import doctor as doctoring
-from facet_dagster.cli.common import Profile, make_console, new_run_id, read_settings
+from facet_dagster.cli.common import CsvFile, JsonFile, Profile, make_console, new_run_id, read_settings
 from facet_dagster.cli.plain import plain
 from facet_dagster.cli.show import seed_table, show_seed
 from facet_dagster.cli.skills import skills_app
@@ -99,18 +99,31 @@ def seeds(profile: Profile = None) -> None:
 
 @app.command()
 def yields(
-    query: Annotated[str, typer.Argument(help="name of a query; `list` names them")] = "funnel",
+    query: Annotated[str | None, typer.Argument(help="name of a question; without one, all are named")] = None,
+    csv_file: CsvFile = None,
+    json_file: JsonFile = None,
     profile: Profile = None,
 ) -> None:
-    """Answer a ready question about yields, rejections, rounds or cost."""
-    from facet_dagster.cli.tables import frame_table
-    from facet_dagster.yields.views import names
+    """Answer a ready question about yields, failures, rounds, time or cost (docs/yields.md)."""
+    from facet_dagster.cli.yields import answer, name_all
 
-    console = make_console()
-    if query == "list":
-        console.print("\n".join(names()))
+    if query is None:
+        name_all(make_console())
         return
-    console.print(frame_table(read_settings(profile).store, query))
+    answer(read_settings(profile, asked=()).store, query, make_console(), csv_file, json_file)
+
+
+@app.command()
+def sql(
+    select: Annotated[str, typer.Argument(metavar="SELECT", help="one SELECT over the tables of docs/store.md")],
+    csv_file: CsvFile = None,
+    json_file: JsonFile = None,
+    profile: Profile = None,
+) -> None:
+    """Ask the store in SQL. It reads the store and nothing else, and writes nothing."""
+    from facet_dagster.cli.yields import answer_sql
+
+    answer_sql(read_settings(profile, asked=()).store, select, make_console(), csv_file, json_file)
 
 
 @app.command()

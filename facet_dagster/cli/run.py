@@ -126,7 +126,7 @@ def _summary(settings: Settings, console: Console, workshop: Workshop, seconds: 
         f"SFT set       {workshop.out / 'sft'}\n"
         f"store         {settings.store}\n"
         f"spent         {tokens} tokens, {usd:.4f} USD (replayed answers cost nothing), {seconds:.0f} s\n"
-        f"next          facet seeds | facet show SEED | facet yields list | make ui",
+        f"next          facet seeds | facet show SEED | facet yields | make ui",
         highlight=False,
         markup=False,
     )

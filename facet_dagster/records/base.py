@@ -4,6 +4,7 @@ Belongs here: what all records share. Does not belong here: any station's data.
 """
 
 import hashlib
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import ClassVar
 
@@ -36,10 +37,12 @@ class StoredRecord(Record):
     """A record that the store keeps: one row of one table.
 
     `table` names the folder, `group` the sub-folder (mostly the seed), `key` is unique within the
-    group; putting the same key twice replaces nothing and costs nothing.
+    group; putting the same key twice replaces nothing and costs nothing. `drawn` are columns of the table beside the
+    scalar fields: name -> path of attributes from the record to a value, and its type; the first is never empty.
     """
 
     table: ClassVar[str]
+    drawn: ClassVar[Mapping[str, tuple[str, type]]] = {}
 
     @property
     def group(self) -> str:

@@ -1,5 +1,6 @@
 """The history of a seed: versions of its components, the finished task, and the seed's outcome."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, ClassVar, Literal
@@ -44,21 +45,29 @@ class ComponentVersion(StoredRecord):
     """One version of one component. `inputs` are the digests of the bodies it was made from."""
 
     table: ClassVar[str] = "components"
+    drawn: ClassVar[Mapping[str, tuple[str, type]]] = {
+        "kind": ("body.kind", str),  # the component made, or "rejected"
+        "reason": ("body.reason", str),  # why it could not be made
+        "answers": ("diagnosis.reason", str),  # of a repair: what was found in the version before
+        "verdict": ("body.verdict", bool),  # of a validation
+        "build_repairs": ("body.build_repairs", int),  # of an environment: repairs before it built and held
+        "tests": ("body.tests", int),  # of a task: test functions
+    }
 
     seed: str
     component: Component
     sequence: int  # 0, 1, 2 … over all versions of the seed
     round: int  # repair round of the seed in which it was made (0 = first pass)
     origin: Origin
-    inputs: dict[str, str]
+    inputs: dict[str, str]  # component -> digest of the body it was made from
     diagnosis: Diagnosis | None  # what it answers, when it is a repair
-    code_version: str
+    code_version: str  # of the stations
     run_id: str
     at: datetime
     seconds: float
     tokens: int
     cost_usd: float
-    body: Body
+    body: Body  # the component itself, or the rejection
 
     @property
     def group(self) -> str:
@@ -94,9 +103,9 @@ class SeedOutcome(StoredRecord):
     status: Status
     first_pass: bool  # accepted without a repair round
     rounds: int  # repair rounds used
-    component: Component | None = None
-    reason: Reason | None = None
-    evidence: str = ""
+    component: Component | None = None  # at fault, of a rejected seed
+    reason: Reason | None = None  # of a rejected seed
+    evidence: str = ""  # a few lines that show it; of a pending one the trouble
     run_id: str
     at: datetime
 

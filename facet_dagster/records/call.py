@@ -86,7 +86,9 @@ class ChatRequest(Record):
 
 
 class Completion(Record):
-    """What a model answered. Token counts are the endpoint's own; `recorded` marks replayed answers."""
+    """What a model answered. Token counts are the endpoint's own, or `estimated` where it reported none; `reported_usd`
+    is what it says that it charged, where it says so; `recorded` marks replayed answers.
+    """
 
     text: str
     model: str
@@ -95,6 +97,8 @@ class Completion(Record):
     finish_reason: str = "stop"
     seconds: float = 0.0
     recorded: bool = False
+    estimated: bool = False
+    reported_usd: float | None = None
     prompt_token_ids: tuple[int, ...] | None = None
     completion_token_ids: tuple[int, ...] | None = None
     logprobs: tuple[Logprob, ...] | None = None  # one per token of the answer
@@ -105,14 +109,14 @@ class LedgerRow(StoredRecord):
 
     table: ClassVar[str] = "calls"
 
-    fingerprint: str
-    call: CallId
-    role: Role
-    station: str
-    subject: str
-    round: int
-    prompt_hash: str
-    opening_hash: str
+    fingerprint: str  # address of the answer: identity, model and what was said
+    call: CallId  # identity: station, subject, round, attempt, turn
+    role: Role  # which of the configured models
+    station: str  # folder and name of the prompt: scenario.evolution
+    subject: str  # skill, candidate, seed or run that it was made for
+    round: int  # repair round, 0 is the first pass
+    prompt_hash: str  # of the prompt's file
+    opening_hash: str  # of the first message as sent
     model: str
     prompt_tokens: int
     completion_tokens: int
@@ -121,7 +125,9 @@ class LedgerRow(StoredRecord):
     recorded: bool
     at: datetime
     run_id: str
-    completion: Completion
+    completion: Completion  # the answer
+    estimated: bool = False  # the token counts: the endpoint reported none
+    reported_usd: float | None = None  # what the endpoint says that it charged
 
     @property
     def group(self) -> str:

@@ -105,21 +105,21 @@ class Trial(StoredRecord):
 
     seed: str
     task: str  # org/name
-    bundle: str
-    attempt: int
+    bundle: str  # digest of the task's components
+    attempt: int  # 0, 1, 2 … on the same task
     model: str
     recorded: bool
-    stop: StopReason
-    reward: float | None
-    grade: GradeReport | None
-    turns: tuple[Turn, ...]
+    stop: StopReason  # why it ended
+    reward: float | None  # 1 is success; none where nothing was graded
+    grade: GradeReport | None  # the tests, one by one
+    turns: tuple[Turn, ...]  # what the model saw and wrote
     seconds: float
-    started_at: datetime
+    started_at: datetime  # UTC
     run_id: str
-    handovers: tuple[Handover, ...] = ()
-    engine: Literal["own", "harbor"] = "own"
-    origin: str = ""
-    trouble: str = ""
+    handovers: tuple[Handover, ...] = ()  # of the dialogue, before it overflowed
+    engine: Literal["own", "harbor"] = "own"  # whose agent worked: `own` or `harbor`
+    origin: str = ""  # of an imported trial: its name in the job folder
+    trouble: str = ""  # which, where there was any
 
     @property
     def group(self) -> str:

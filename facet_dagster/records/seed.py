@@ -12,10 +12,10 @@ class Hypothesis(StoredRecord):
 
     hypothesis_id: str  # skill id + ordinal
     skill_id: str
-    context: str
-    goal: str
-    initial_state: str
-    final_state: str
+    context: str  # who is at work, on what
+    goal: str  # of that person
+    initial_state: str  # of the machine
+    final_state: str  # that is wanted
 
     @property
     def group(self) -> str:
@@ -38,9 +38,9 @@ class Candidate(StoredRecord):
     candidate_id: str  # hash of the hypothesis ids, 12 hex digits
     hypothesis_ids: tuple[str, ...]  # one per skill, sorted
     skill_ids: tuple[str, ...]
-    similarity: float
-    kept: bool
-    rationale: str
+    similarity: float  # mean cosine of its hypotheses
+    kept: bool  # by the judge
+    rationale: str  # of the judge
 
     @property
     def group(self) -> str:
@@ -56,11 +56,11 @@ class ScenarioSeed(StoredRecord):
 
     table: ClassVar[str] = "seeds"
 
-    seed_id: str
-    title: str
+    seed_id: str  # name of the partition
+    title: str  # of the scenario
     skill_ids: tuple[str, ...]
     hypothesis_ids: tuple[str, ...]
-    rationale: str
+    rationale: str  # why the skills belong together, as the judge says
 
     @property
     def group(self) -> str:

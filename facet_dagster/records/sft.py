@@ -61,22 +61,22 @@ class SftSet(StoredRecord):
 
     set_id: str  # SHA-256 over funnel, decisions and rows
     at: datetime
-    trials: int
-    rows: int
-    train: int
-    validation: int
+    trials: int  # that were looked at
+    rows: int  # dialogues that became rows
+    train: int  # rows for training
+    validation: int  # rows for validation
     failures: int  # rows that are no complete success
-    turns: int
+    turns: int  # of all rows
     tokens: int  # of all rows, counted as `counted_by` says
-    counted_by: str
+    counted_by: str  # the student's tokenizer, or an estimate
     over_cutoff: int  # rows with more tokens than `terms.cutoff`: trainers cut them
     masked_turns: int  # of `turns`, those that are not trained on
     recorded: bool
-    models: tuple[str, ...]
-    licences: tuple[str, ...]
-    terms: SftTerms
-    funnel: tuple[FunnelStep, ...]
-    decisions: tuple[Decision, ...]
+    models: tuple[str, ...]  # that wrote the trials
+    licences: tuple[str, ...]  # of the skills behind the rows
+    terms: SftTerms  # of the selection
+    funnel: tuple[FunnelStep, ...]  # each rule: asked, removed, left
+    decisions: tuple[Decision, ...]  # what became of every dialogue
 
     @property
     def dialogues(self) -> int:

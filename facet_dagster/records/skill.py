@@ -43,12 +43,12 @@ class SkillClass(StoredRecord):
 
     table: ClassVar[str] = "skill_classes"
 
-    content_hash: str
+    content_hash: str  # of the skill's file
     actionable: bool | None  # None: left open
     family: Family | None = None
-    category: str | None = None
-    decided_by: Literal["rule", "model"]
-    evidence: str
+    category: str | None = None  # one of 34, docs/actionability.md
+    decided_by: Literal["rule", "model"]  # `model`; `rule` is never stored
+    evidence: str  # words that decided
 
     @property
     def group(self) -> str:
@@ -79,18 +79,18 @@ class Skill(StoredRecord):
     table: ClassVar[str] = "skills"
 
     skill_id: str  # readable slug + 8 hex digits of the identity
-    source: str
-    path: str
-    content_hash: str
-    name: str
-    description: str
-    body: str
-    tools: tuple[str, ...] = ()
-    inputs_outputs: tuple[str, ...] = ()
-    steps: tuple[str, ...] = ()
-    siblings: tuple[str, ...] = ()
-    licence: str = "unknown"
-    language: str = "en"
+    source: str  # the collection, or the repository that a dump names
+    path: str  # of its folder or file there
+    content_hash: str  # SHA-256 of the file as read
+    name: str  # as its front matter says
+    description: str  # as its front matter says
+    body: str  # text below the front matter, normalised
+    tools: tuple[str, ...] = ()  # that it names
+    inputs_outputs: tuple[str, ...] = ()  # what goes in and comes out, as it says
+    steps: tuple[str, ...] = ()  # of its procedure
+    siblings: tuple[str, ...] = ()  # other files of its folder
+    licence: str = "unknown"  # SPDX name, as its folder, front matter or repository says
+    language: str = "en"  # of the text, as far as it can be told
     notes: tuple[str, ...] = ()  # what was recovered, removed, masked or flagged while reading
     revision: int = 0  # the same bytes read again with another result: other siblings, licence or rules
 
@@ -108,11 +108,11 @@ class SkillReject(StoredRecord):
 
     table: ClassVar[str] = "skill_rejects"
 
-    source: str
-    path: str
-    content_hash: str
+    source: str  # the collection, or the repository that a dump names
+    path: str  # of the folder or file there
+    content_hash: str  # SHA-256 of the file as read
     fault: SkillFault
-    evidence: str
+    evidence: str  # what shows it
     cluster: str = ""  # of a duplicate: the id of the skill that was kept in its place
 
     @property
@@ -137,30 +137,30 @@ class SkillEntry(StoredRecord):
     ingest: int  # number of the ingest, from 1
     collection: str  # name of what was read: a folder, a checkout, a dump, an archive
     source: str  # the collection, or the repository that a dump names
-    path: str
-    state: Literal["kept", "refused", "removed"]
+    path: str  # of the folder or file there
+    state: Literal["kept", "refused", "removed"]  # `kept`, `refused` or `removed`
     fingerprint: str  # of all that the rules saw, and of the rules
-    content_hash: str
+    content_hash: str  # SHA-256 of the file as read
     fault: SkillFault | None = None
     cluster: str = ""  # id of the skill that was kept for this text, its own where that is itself
-    reject_key: str = ""
+    reject_key: str = ""  # of the row of `skill_rejects`
     # What the rules made of a valid text, whether it was kept or is a duplicate; empty for others.
-    name: str = ""
+    name: str = ""  # of the skill
     skill_id: str = ""
-    skill_key: str = ""
+    skill_key: str = ""  # of the row of `skills`
     reading: str = ""  # digest of the skill without its revision
     words: str = ""  # digest of the normalised body
-    licence: str = ""
-    language: str = ""
+    licence: str = ""  # of the skill
+    language: str = ""  # of the skill
     own_licence: bool = False  # a licence of its own: in its folder or its front matter
-    siblings: int = 0
+    siblings: int = 0  # other files of its folder
     linked: bool = False  # its SKILL.md is a link to another one
     rules: str = ""  # version of the rules that read it
     # What these rules say of a valid text; `sign` is what decided.
-    actionable: bool | None = None
+    actionable: bool | None = None  # whether a terminal can act on it; none where these rules leave it open
     family: Family | None = None
-    category: str | None = None
-    sign: str = ""
+    category: str | None = None  # of the 34, by these rules
+    sign: str = ""  # what decided
 
     @property
     def group(self) -> str:
@@ -195,17 +195,17 @@ class SkillIngest(StoredRecord):
 
     table: ClassVar[str] = "skill_ingests"
 
-    number: int
+    number: int  # from 1
     at: datetime
-    collections: tuple[str, ...]
+    collections: tuple[str, ...]  # names of what was read
     versions: tuple[str, ...]  # of each collection what names its state: a commit, or the digest of its entries
-    rules: str
-    found: int
-    fresh: int
-    removed: int
+    rules: str  # version of the rules
+    found: int  # folders in these collections
+    fresh: int  # of them, new or changed
+    removed: int  # folders that are gone
     kept: int  # over all collections that the store knows, as the next two
-    refused: int
-    duplicates: int
+    refused: int  # of all, for a reason of their own
+    duplicates: int  # of all, copies of kept ones
     features: str  # blob: sketches of texts and similarities of pairs that earlier ingests have not computed
     sketched: str = ""  # version of what computed these
     places: tuple[str, ...] = ()  # of each collection where it was read from

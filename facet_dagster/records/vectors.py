@@ -13,7 +13,7 @@ class VectorBatch(StoredRecord):
     table: ClassVar[str] = "vectors"
 
     model: str
-    dimensions: int
+    dimensions: int  # numbers per vector
     texts: tuple[str, ...] = Field(description="SHA-256 of each text, in the order of the rows")
     blob: str = Field(description="digest of a blob: float32, little-endian, one row after another")
 

@@ -26,7 +26,7 @@ def draw_funnel(axes: Axes, funnel: pd.DataFrame) -> None:
     """One bar per station, with its count and what share of the station before is left."""
     stations = funnel["station"].tolist()
     counts = funnel["count"].astype(int).tolist()
-    shares = funnel["percent_of_previous"].tolist()
+    shares = funnel["percent"].tolist()
     bars = axes.barh(stations, counts, color=_BLUE)
     labels = [str(n) if pd.isna(share) else f"{n}  ({share:g} %)" for n, share in zip(counts, shares, strict=True)]
     axes.bar_label(bars, labels=labels, padding=4)

@@ -1,9 +1,7 @@
-"""The store as SQL: DuckDB in memory with one view per table, and the queries that stand in queries/*.sql.
+"""The store as SQL: DuckDB in memory with one view per table. It reads the store and nothing else, and writes nothing.
 
-Belongs here: opening and running. What is counted stands in the queries; drawing stands in report.py.
+Belongs here: opening and running. What is counted stands in the queries (questions.py); drawing stands elsewhere.
 """
-
-from pathlib import Path
 
 import duckdb
 import pandas as pd
@@ -13,68 +11,123 @@ from facet_dagster.adapters.parquet_store import KINDS, ParquetStore
 from facet_dagster.adapters.store_format import schema_of
 from facet_dagster.errors import InfrastructureError, SettingsError
 from facet_dagster.records.base import StoredRecord
+from facet_dagster.yields.questions import question
 
-QUERIES = Path(__file__).parent / "queries"
-
+_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": False,
+    "parquet_metadata_cache": True,
+    "python_enable_replacements": False,  # a name in SQL is no variable of ours
+}
+_COMPACTED = "/_compacted/"
 _TRIES = 3  # a compaction may remove files between listing and reading them
 
 
-def names() -> list[str]:
-    """The queries that `run_query` knows."""
-    return sorted(path.stem for path in QUERIES.glob("*.sql"))
-
-
 def run_query(store_root: str, name: str) -> pd.DataFrame:
-    """Run a query by name. Raises SettingsError where there is none, or where the store cannot be read."""
-    if name not in names():
-        raise SettingsError(f"there is no query {name!r}; known are: {', '.join(names())}")
-    return run_sql(store_root, (QUERIES / f"{name}.sql").read_text(encoding="utf-8"))
+    """Run a query by name. Raises SettingsError where there is none, and what run_sql raises."""
+    return run_sql(store_root, question(name).sql)
 
 
 def run_sql(store_root: str, sql: str) -> pd.DataFrame:
-    """Run SQL over the views of a store."""
+    """Run SQL of ours over the views that it names. Raises InfrastructureError where the store cannot be read."""
+    return _run(store_root, sql, ())
+
+
+def _run(store_root: str, sql: str, mistakes: tuple[type[duckdb.Error], ...]) -> pd.DataFrame:
     for left in reversed(range(_TRIES)):
         try:
-            with open_views(store_root) as connection:
-                frame: pd.DataFrame = connection.sql(sql).df()
-                return frame
+            with open_views(store_root, sql) as connection:
+                try:
+                    frame: pd.DataFrame = connection.sql(sql).df()
+                    return frame
+                except mistakes as error:
+                    raise SettingsError(f"this cannot be asked: {_first(error)}") from error
         except (duckdb.Error, FileNotFoundError) as error:  # a file may be compacted away while it is read
             if not left:
-                said = str(error).splitlines()[0]
-                raise InfrastructureError(f"the store {store_root} cannot be read: {said}") from error
+                raise InfrastructureError(f"the store {store_root} cannot be read: {_first(error)}") from error
     raise AssertionError("unreachable")
 
 
-def open_views(store_root: str) -> duckdb.DuckDBPyConnection:
-    """A connection with one view per table; a table without rows is an empty view with the same columns."""
+def ask(store_root: str, sql: str) -> pd.DataFrame:
+    """Run one SELECT that a person wrote. Raises SettingsError for anything else, and what run_sql raises."""
+    try:
+        kinds = [statement.type for statement in duckdb.connect(":memory:").extract_statements(sql)]
+    except duckdb.Error as error:
+        raise SettingsError(f"this is no SQL: {_first(error)}") from error
+    if kinds != [duckdb.StatementType.SELECT]:
+        raise SettingsError("one SELECT is asked for (WITH, FROM, DESCRIBE and SHOW TABLES are, too)")
+    return _run(store_root, sql, (duckdb.ProgrammingError, duckdb.DataError, duckdb.PermissionException))
+
+
+def open_views(store_root: str, sql: str = "") -> duckdb.DuckDBPyConnection:
+    """A connection with one view per table; a table without rows is an empty view with the same columns.
+
+    With `sql`, those that it names, since a view takes time to make; where it names none, all.
+    """
     store = ParquetStore(store_root)
-    connection = duckdb.connect(":memory:", config={"autoinstall_known_extensions": False})
+    connection = duckdb.connect(":memory:", config=_SETTINGS)
     if not store.files.local:
         connection.register_filesystem(store.files.fs)
-    for kind in KINDS:
+    named = [kind for kind in KINDS if kind.table in sql]
+    for kind in named or KINDS:
         paths = store.paths(kind)
         shown = paths if store.files.local else [str(store.files.fs.unstrip_protocol(path)) for path in paths]
         connection.execute(f'CREATE VIEW "{kind.table}" AS {_select(kind, shown)}')
+    root = store.files.root if store.files.local else str(store.files.fs.unstrip_protocol(store.files.root))
+    connection.execute("SET allowed_directories = " + _listed([f"{root}/"]))
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
     return connection
+
+
+def _first(error: BaseException) -> str:
+    return " ".join(str(error).partition("\n")[0].split())
+
+
+def _listed(values: list[str]) -> str:
+    return "[" + ", ".join("'" + value.replace("'", "''") + "'" for value in values) + "]"
 
 
 def _select(kind: type[StoredRecord], paths: list[str]) -> str:
     """All rows once: a row that stands in two files (compaction under way) is taken from the compacted one."""
     schema = schema_of(kind)
     empty = ", ".join(f'CAST(NULL AS {_sql_type(field.type)}) AS "{field.name}"' for field in schema)
-    nothing = f"SELECT {empty} WHERE false"
-    if not paths:
-        return nothing
-    listed = ", ".join("'" + path.replace("'", "''") + "'" for path in paths)
+    nothing = f"SELECT {empty}, '' AS file_, 0::BIGINT AS row_ WHERE false"
     columns = ", ".join(f'"{name}"' for name in schema.names)
-    everything = f"""
+    if not paths:
+        return f"SELECT {columns} FROM ({nothing})"
+    read = f"read_parquet({_listed(paths)}, union_by_name = true, file_row_number = true, filename = true)"
+    rows = f"""
         {nothing}
         UNION ALL BY NAME
-        SELECT *, file_row_number AS row_, filename AS file_
-        FROM read_parquet([{listed}], union_by_name = true, file_row_number = true, filename = true)
+        SELECT * EXCLUDE (file_row_number, filename), file_row_number AS row_, filename AS file_ FROM {read}
     """
-    first = "PARTITION BY group_, key_ ORDER BY contains(file_, '/_compacted/') DESC, file_, row_"
-    return f"SELECT {columns} FROM ({everything}) QUALIFY row_number() OVER ({first}) = 1"
+    if kind.drawn:
+        # What earlier versions wrote lacks these columns. Apart, so that nobody else has to read records for them.
+        (known, *_) = kind.drawn
+        found = ", ".join(f'{_drawn(*where)} AS "{name}"' for name, where in kind.drawn.items())
+        rows = f"""
+            SELECT * FROM ({rows}) WHERE "{known}" IS NOT NULL
+            UNION ALL
+            SELECT * REPLACE ({found}) FROM ({rows}) WHERE "{known}" IS NULL
+        """
+    if len(paths) == 1 or _COMPACTED not in paths[-1]:  # no row stands twice
+        return f"SELECT {columns} FROM ({rows})"
+    first = f"PARTITION BY group_, key_ ORDER BY contains(filename, '{_COMPACTED}') DESC, filename, file_row_number"
+    # Only addresses are compared: records are large, and mostly no row stands twice.
+    return f"""
+        SELECT {columns} FROM ({rows}) ANTI JOIN (
+            SELECT filename AS file_, file_row_number AS row_
+            FROM {read}
+            SEMI JOIN (SELECT group_, key_ FROM {read} GROUP BY ALL HAVING count(*) > 1) USING (group_, key_)
+            QUALIFY row_number() OVER ({first}) > 1
+        ) USING (file_, row_)
+    """
+
+
+def _drawn(path: str, type_: type) -> str:
+    """The value at a path of a record, where it has the type."""
+    value = f"json_extract_string(record, '$.{path}')"
+    return value if type_ is str else f"TRY_CAST({value} AS {'BOOLEAN' if type_ is bool else 'BIGINT'})"
 
 
 def _sql_type(type_: pa.DataType) -> str:

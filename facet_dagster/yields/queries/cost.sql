@@ -1,4 +1,12 @@
 -- What the model calls of each station cost: calls, tokens, US dollars, seconds. Replayed calls cost nothing and stand apart.
+-- Columns
+--   answers: paid or recorded (replayed)
+--   station: the folder of the prompt, or "all stations"
+--   calls: made
+--   prompt_tokens: sent, as the endpoint counts
+--   completion_tokens: received
+--   cost_usd: US dollars by the prices that were set
+--   seconds: waited, of all calls together
 WITH made AS (
     SELECT *, split_part(station, '.', 1) AS folder, CASE WHEN recorded THEN 'recorded' ELSE 'paid' END AS answers
     FROM calls

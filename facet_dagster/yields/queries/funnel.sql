@@ -1,34 +1,47 @@
--- How much is left after every station: skills read, valid, seeds, environments built, accepted, rollouts, successes.
--- percent_of_previous is empty where the unit changes (skills -> seeds -> trials), and at the first step.
-WITH ended AS (
+-- How much is left after every station, from skills to successes; the rows from seeds to accepted are those of FACET's table 5.
+-- Columns
+--   station: what is counted
+--   count: how many
+--   percent: of those in `of`; empty where a new unit begins
+--   of: the station that percent is a share of
+WITH ended AS MATERIALIZED (
     SELECT seed, arg_max(first_pass, "at") AS first_pass, arg_max(status, "at") = 'accepted' AS accepted
     FROM outcomes
     GROUP BY seed
 ),
-folders AS (
+folders AS MATERIALIZED (
     SELECT arg_max(state, ingest) AS state FROM skill_log GROUP BY collection, source, path
 ),
-steps AS (
-    SELECT 1 AS step, 'skills read' AS station, (SELECT count(*) FROM folders WHERE state <> 'removed') AS n
-    UNION ALL SELECT 2, 'valid skills', (SELECT count(*) FROM folders WHERE state = 'kept')
-    UNION ALL SELECT 3, 'seeds', (SELECT count(*) FROM seeds)
-    UNION ALL SELECT 4, 'environments built', (
-        SELECT count(DISTINCT seed) FROM components
-        WHERE component = 'environment' AND json_extract_string(record, '$.body.kind') = 'environment'
-    )
-    UNION ALL SELECT 5, 'first-pass valid', (SELECT count(*) FROM ended WHERE first_pass)
-    UNION ALL SELECT 6, 'accepted', (SELECT count(*) FROM ended WHERE accepted)
-    UNION ALL SELECT 7, 'rollouts', (SELECT count(*) FROM trials)
-    UNION ALL SELECT 8, 'successes', (SELECT count(*) FROM trials WHERE reward = 1.0)
+walked AS MATERIALIZED (
+    SELECT
+        seed,
+        bool_or(component = 'environment') AS begun,
+        arg_min(build_repairs, sequence) FILTER (WHERE kind = 'environment') AS build_repairs,
+        bool_or(kind = 'validation') AS validated
+    FROM components
+    GROUP BY seed
+),
+steps(step, station, n, of) AS (
+    SELECT 1, 'skills read', (SELECT count(*) FROM folders WHERE state <> 'removed'), NULL
+    UNION ALL SELECT 2, 'valid skills', (SELECT count(*) FROM folders WHERE state = 'kept'), 'skills read'
+    UNION ALL SELECT 3, 'seeds', (SELECT count(*) FROM seeds), NULL
+    UNION ALL SELECT 4, 'seeds built', count(*) FILTER (WHERE begun), 'seeds' FROM walked
+    UNION ALL SELECT 5, 'built at once', count(*) FILTER (WHERE build_repairs = 0), 'seeds built' FROM walked
+    UNION ALL SELECT 6, 'built after repair', count(*) FILTER (WHERE build_repairs > 0), 'seeds built' FROM walked
+    UNION ALL SELECT 7, 'environments built', count(build_repairs), 'seeds built' FROM walked
+    UNION ALL SELECT 8, 'validated', count(*) FILTER (WHERE validated), 'environments built' FROM walked
+    UNION ALL SELECT 9, 'first-pass valid', count(*) FILTER (WHERE first_pass), 'validated' FROM ended
+    UNION ALL SELECT 10, 'accepted after repair', count(*) FILTER (WHERE accepted AND NOT first_pass), 'validated' FROM ended
+    UNION ALL SELECT 11, 'accepted', count(*) FILTER (WHERE accepted), 'validated' FROM ended
+    UNION ALL SELECT 12, 'rollouts', (SELECT count(*) FROM trials), NULL
+    UNION ALL SELECT 13, 'graded', (SELECT count(reward) FROM trials), 'rollouts'
+    UNION ALL SELECT 14, 'successes', (SELECT count(*) FROM trials WHERE reward = 1.0), 'graded'
 )
 SELECT
-    station,
-    n AS count,
-    -- accepted counts against environments built, as first-pass valid does: it contains it.
-    CASE
-        WHEN step IN (1, 3, 7) THEN NULL
-        WHEN step = 6 THEN round(100.0 * n / nullif(lag(n, 2) OVER (ORDER BY step), 0), 1)
-        ELSE round(100.0 * n / nullif(lag(n) OVER (ORDER BY step), 0), 1)
-    END AS percent_of_previous
+    steps.station,
+    steps.n AS count,
+    round(100.0 * steps.n / nullif(base.n, 0), 1) AS percent,
+    steps.of
 FROM steps
-ORDER BY step;
+LEFT JOIN steps AS base ON base.station = steps.of
+ORDER BY steps.step;

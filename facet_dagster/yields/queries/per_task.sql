@@ -1,5 +1,15 @@
 -- What every accepted task took to make (calls, tokens, US dollars, repair rounds) and how large it is (tests, words).
 -- Rollouts are not part of making a task and are left out.
+-- Columns
+--   seed: of the task
+--   task: its name
+--   rounds: repair rounds that it took
+--   calls: of its construction
+--   tokens: sent and received by them
+--   cost_usd: US dollars
+--   recorded: whether any call was replayed
+--   tests: test functions
+--   words: of the instruction
 WITH accepted AS (
     SELECT seed, arg_max(rounds, "at") AS rounds
     FROM outcomes

@@ -1,5 +1,12 @@
 -- What goes wrong: rejections by component at fault and reason, over all rounds (versions, seeds), and how many seeds ended so.
 -- found_by tells a station that could not make its component from a gate that the finished bundle did not pass.
+-- Columns
+--   component: at fault, or "undecided"
+--   reason: of the closed set
+--   by_station: versions that a station could not make
+--   by_validation: gates that a bundle did not pass
+--   seeds: in which it happened
+--   seeds_ended: that ended so
 WITH found AS (
     SELECT
         seed,

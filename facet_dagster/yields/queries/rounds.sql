@@ -1,4 +1,11 @@
 -- How many repair rounds the seeds needed, how those ended, and the share accepted by then (FACET table 2 counts so).
+-- Columns
+--   rounds: repair rounds used
+--   seeds: that used so many
+--   accepted: of them
+--   rejected: of them
+--   pending: of them, to be tried again
+--   accepted_by_then_percent: of all seeds walked
 WITH ended AS (
     SELECT seed, arg_max(status, "at") AS status, arg_max(rounds, "at") AS rounds
     FROM outcomes

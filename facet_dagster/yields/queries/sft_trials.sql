@@ -1,4 +1,12 @@
 -- What became of every trial in the newest SFT set, context by context: its split, or the rule that removed it and what shows it.
+-- Columns
+--   seed: of the trial
+--   model: that worked
+--   attempt: of the teacher
+--   context: hand-overs before the dialogue
+--   split: train or validation, where it became a row
+--   rule: that removed it, where not
+--   evidence: what shows that
 WITH newest AS (SELECT record FROM sft_sets ORDER BY "at" DESC LIMIT 1),
 decided AS (SELECT unnest(CAST(json_extract(record, '$.decisions[*]') AS JSON[])) AS decision FROM newest)
 SELECT

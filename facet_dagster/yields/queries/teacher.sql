@@ -1,5 +1,20 @@
 -- How the teacher fares on accepted tasks: trials, grades, success rate, turns, tokens and how the trials ended, by model.
 -- The success rate is over graded trials: infrastructure trouble is no failure of the teacher.
+-- Columns
+--   model: that worked
+--   recorded: whether it was replayed
+--   trials: attempts
+--   graded: of them, with a grade
+--   successes: with reward 1
+--   success_percent: of graded
+--   mean_turns: per trial
+--   mean_seconds: per trial
+--   prompt_tokens: sent, of all trials
+--   completion_tokens: received
+--   cost_usd: US dollars
+--   completed: trials that the model ended itself
+--   out_of_limits: ended by a limit
+--   in_trouble: ended by model, engine or a killed process
 WITH trial AS (
     SELECT
         model,

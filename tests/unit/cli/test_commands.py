@@ -67,7 +67,7 @@ def test_an_odd_seed_is_merely_unknown(run: Run, capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.parametrize("damage", [b"", b"garbage", b"PAR1" + b"x" * 900 + b"PAR1"])
-@pytest.mark.parametrize("command", [("seeds",), ("yields",)])
+@pytest.mark.parametrize("command", [("seeds",), ("yields", "funnel"), ("sql", "FROM seeds")])
 def test_a_damaged_file_is_named(
     run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: bytes, command: tuple[str, ...]
 ) -> None:
@@ -168,7 +168,7 @@ def test_seeds_and_show_tell_where_a_seed_stands(run: Run, tmp_path: Path, capsy
 
 
 def test_the_funnel_of_an_empty_store(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("yields") == 0
+    assert run("yields", "funnel") == 0
     assert "seeds" in capsys.readouterr().out
 
 

@@ -20,11 +20,20 @@ from facet_dagster.records.environment import Environment, Manifest, Materials, 
 from facet_dagster.records.outcome import Component, Reason, Rejected
 from facet_dagster.records.rollout import StopReason, Trial, Turn
 from facet_dagster.records.seed import ScenarioSeed
-from facet_dagster.records.skill import Skill, SkillEntry, SkillFault, SkillReject
-from facet_dagster.records.validation import Gate, GateResult, ValidationReport
+from facet_dagster.records.skill import Family, Skill, SkillClass, SkillEntry, SkillFault, SkillReject
+from facet_dagster.records.validation import (
+    ControlKind,
+    ControlResult,
+    Diagnosis,
+    Gate,
+    GateResult,
+    GradeReport,
+    ValidationReport,
+)
 from facet_dagster.testing.examples import an_environment
 from facet_dagster.yields import views
-from facet_dagster.yields.views import names, open_views, run_query, run_sql
+from facet_dagster.yields.questions import Question, questions
+from facet_dagster.yields.views import open_views, run_query, run_sql
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 ROLE_NAMES = dict.fromkeys(Role, "m")
@@ -49,8 +58,9 @@ def version(seed: str, sequence: int, component: Component, body: Body) -> Compo
     )
 
 
-def environment() -> Environment:
+def environment(build_repairs: int = 0) -> Environment:
     return an_environment(
+        build_repairs=build_repairs,
         manifest=Manifest(directories=[], files=[], apt_packages=[], pip_packages=[], services=[], properties=[]),
         materials=Materials(
             apt_packages=[], pip_packages=[], files=[], generators=[], setup_commands=[], services=[], properties=[]
@@ -74,7 +84,16 @@ def outcome(seed: str, status: Status, *, rounds: int, later: int = 0, reason: R
     )
 
 
-def report() -> ValidationReport:
+def report(*, valid: bool = False) -> ValidationReport:
+    controls = [
+        ControlResult(path="/app/out", kind=ControlKind.EMPTIED, what="emptied", killed=killed)
+        for killed in ((True, True) if valid else (True, False, None))
+    ]
+    if valid:
+        graded = GradeReport(reward=1.0, tests=(), executed=7, seconds=1.0, output="")
+        return ValidationReport(
+            bundle="b", verdict=True, gates=(), noop_runs=(), oracle_runs=(graded,), controls=tuple(controls)
+        )
     gates = (
         GateResult(gate=Gate.BUILD, passed=True, runs=1, evidence=""),
         GateResult(
@@ -87,7 +106,9 @@ def report() -> ValidationReport:
         ),
         GateResult(gate=Gate.ORACLE, passed=None, runs=0, evidence=""),
     )
-    return ValidationReport(bundle="b", verdict=False, gates=gates, noop_runs=(), oracle_runs=())
+    return ValidationReport(
+        bundle="b", verdict=False, gates=gates, noop_runs=(), oracle_runs=(), controls=tuple(controls)
+    )
 
 
 def trial(attempt: int, reward: float | None, stop: StopReason, turns: int) -> Trial:
@@ -123,7 +144,7 @@ def trial(attempt: int, reward: float | None, stop: StopReason, turns: int) -> T
     )
 
 
-def call(store: ParquetStore, station: str, subject: str, *, recorded: bool = False) -> None:
+def call(store: ParquetStore, station: str, subject: str, **changes: object) -> None:
     ledger = StoreLedger(
         store, names=ROLE_NAMES, prices={Role.AUTHOR: (1e4, 1e5)}, budget_tokens=None, budget_usd=None, run_id="run"
     )
@@ -133,10 +154,8 @@ def call(store: ParquetStore, station: str, subject: str, *, recorded: bool = Fa
         messages=(Message(role="user", content="hello"),),
         prompt_hash="p",
     )
-    completion = Completion(
-        text="a", model="m", prompt_tokens=100, completion_tokens=10, seconds=2.0, recorded=recorded
-    )
-    ledger.write(request, completion)
+    completion = Completion(text="a", model="m", prompt_tokens=100, completion_tokens=10, seconds=2.0)
+    ledger.write(request, completion.model_copy(update=changes))
 
 
 def folder(path: str, state: Literal["kept", "refused", "removed"], ingest: int = 1) -> SkillEntry:
@@ -158,6 +177,9 @@ def fill(store: ParquetStore) -> None:
         store.put(ScenarioSeed(seed_id=seed, title=seed, skill_ids=("a",), hypothesis_ids=(), rationale=""))
         store.put(version(seed, 0, Component.INSTRUCTION, Instruction(text="old words", clauses={})))
         store.put(version(seed, 1, Component.INSTRUCTION, Instruction(text="Do\nthis  now.", clauses={})))
+    for seed, repairs in (("s1", 0), ("s2", 1)):
+        store.put(version(seed, 9, Component.ENVIRONMENT, environment(build_repairs=repairs)))
+    store.put(version("s1", 10, Component.VALIDATION, report(valid=True)))
     failed = Rejected(component=Component.ENVIRONMENT, reason=Reason.BUILD_FAILED, evidence="e")
     store.put(version("s3", 2, Component.ENVIRONMENT, failed))
     store.put(version("s2", 3, Component.VALIDATION, report()))
@@ -194,26 +216,32 @@ def rows(frame: pd.DataFrame, *columns: str) -> list[tuple[object, ...]]:
 
 
 def test_funnel(root: str) -> None:
-    assert rows(run_query(root, "funnel"), "station", "count", "percent_of_previous") == [
-        ("skills read", 4, None),
-        ("valid skills", 3, 75.0),
-        ("seeds", 3, None),
-        ("environments built", 0, 0.0),
-        ("first-pass valid", 1, None),
-        ("accepted", 2, None),
-        ("rollouts", 3, None),
-        ("successes", 1, 33.3),
+    assert rows(run_query(root, "funnel"), "station", "count", "percent", "of") == [
+        ("skills read", 4, None, None),
+        ("valid skills", 3, 75.0, "skills read"),
+        ("seeds", 3, None, None),
+        ("seeds built", 3, 100.0, "seeds"),
+        ("built at once", 1, 33.3, "seeds built"),
+        ("built after repair", 1, 33.3, "seeds built"),
+        ("environments built", 2, 66.7, "seeds built"),
+        ("validated", 2, 100.0, "environments built"),
+        ("first-pass valid", 1, 50.0, "validated"),
+        ("accepted after repair", 1, 50.0, "validated"),
+        ("accepted", 2, 100.0, "validated"),
+        ("rollouts", 3, None, None),
+        ("graded", 2, 66.7, "rollouts"),
+        ("successes", 1, 50.0, "graded"),
     ]
 
 
 def test_built_environments_are_counted_once_per_seed(tmp_path: Path) -> None:
     store = ParquetStore(str(tmp_path))
     fill(store)
-    for sequence in (7, 8):
-        store.put(version("s1", sequence, Component.ENVIRONMENT, environment()))
+    for sequence in (11, 12):
+        store.put(version("s1", sequence, Component.ENVIRONMENT, environment(build_repairs=3)))
     frame = run_query(str(tmp_path), "funnel").set_index("station")
-    assert frame.loc["environments built", "count"] == 1
-    assert frame.loc["first-pass valid", "percent_of_previous"] == 100.0
+    assert frame.loc["environments built", "count"] == 2
+    assert frame.loc["built at once", "count"] == 1
 
 
 def test_a_seed_that_newer_gates_sent_to_repair_was_not_valid_at_the_first_pass(tmp_path: Path) -> None:
@@ -222,6 +250,123 @@ def test_a_seed_that_newer_gates_sent_to_repair_was_not_valid_at_the_first_pass(
     store.put(outcome("s1", Status.ACCEPTED, rounds=1, later=2))
     frame = run_query(str(tmp_path), "funnel").set_index("station")
     assert (frame.loc["first-pass valid", "count"], frame.loc["accepted", "count"]) == (0, 2)
+
+
+def test_repairs_tell_what_each_round_brought(root: str) -> None:
+    columns = ("round", "seeds", "accepted", "gain_percent", "accepted_by_then_percent", "tokens", "cost_usd")
+    assert rows(run_query(root, "repairs"), *columns) == [
+        (0, 3, 1, 33.3, 33.3, 330, 4.0),
+        (1, 2, 0, 0.0, 33.3, 0, 0.0),
+        (2, 2, 1, 50.0, 66.7, 0, 0.0),
+    ]
+
+
+def test_what_repairs_answered(tmp_path: Path) -> None:
+    store = ParquetStore(str(tmp_path))
+    fill(store)
+    found = Diagnosis(component=Component.SOLUTION, reason=Reason.ORACLE_FAILED, evidence="", decided_by="table")
+    for seed in ("s2", "s2", "s3"):
+        sequence = 20 + len(store.keys(ComponentVersion))
+        again = version(seed, sequence, Component.SOLUTION, Instruction(text="any", clauses={}))
+        store.put(again.model_copy(update={"diagnosis": found}))
+    columns = ("component", "reason", "repairs", "seeds", "accepted", "accepted_percent")
+    assert rows(run_query(str(tmp_path), "answered"), *columns) == [("solution", "oracle_failed", 3, 2, 1, 50.0)]
+
+
+def test_yields_by_category_count_a_seed_once_in_each(tmp_path: Path) -> None:
+    store = ParquetStore(str(tmp_path))
+    fill(store)
+    for ingest, path, family, category in (
+        (1, "a", "data", "tables"),
+        (2, "a", "software", "git"),
+        (1, "b", "data", "x"),
+    ):
+        entry = folder(f"{path}-classed", "kept", ingest)
+        store.put(entry.model_copy(update={"skill_id": path, "family": Family(family), "category": category}))
+    decided = SkillClass(
+        content_hash="b-classed", actionable=True, family=Family.MEDIA, decided_by="model", evidence=""
+    )
+    store.put(decided)
+    store.put(ScenarioSeed(seed_id="s4", title="s4", skill_ids=("a", "b"), hypothesis_ids=(), rationale=""))
+    columns = (
+        "family",
+        "category",
+        "seeds",
+        "ended",
+        "first_pass",
+        "accepted",
+        "accepted_percent",
+        "graded",
+        "successes",
+    )
+    assert rows(run_query(str(tmp_path), "categories"), *columns) == [
+        ("software", "git", 4, 3, 1, 2, 66.7, 2, 1),
+        ("media", "unknown", 1, 0, 0, 0, None, 0, 0),
+    ]
+
+
+def test_yields_by_model_and_scheme(tmp_path: Path) -> None:
+    store = ParquetStore(str(tmp_path))
+    fill(store)
+    call(store, "authoring.joint", "s3")
+    columns = ("author", "scheme", "seeds", "first_pass", "accepted", "accepted_percent", "tokens_per_accepted")
+    assert rows(run_query(str(tmp_path), "models"), *columns) == [
+        ("m", "forward", 2, 1, 2, 100.0, 165),
+        ("m", "joint", 1, 0, 0, 0.0, None),
+    ]
+
+
+def test_tests_and_kill_rate(root: str) -> None:
+    assert rows(run_query(root, "tests"), "counted", "tasks", "mean", "most") == [
+        ("functions", 1, 4.0, 4.0),
+        ("items", 1, 7.0, 7.0),
+    ]
+    columns = ("control", "tried", "decided", "killed", "kill_percent", "final_decided", "final_kill_percent")
+    figures = (5, 4, 3, 75.0, 2, 100.0)
+    assert rows(run_query(root, "kill_rate"), *columns) == [("emptied", *figures), ("all controls", *figures)]
+
+
+def test_time_of_components(root: str) -> None:
+    frame = run_query(root, "time").set_index("component")
+    assert (frame.loc["instruction", "versions"], frame.loc["instruction", "mean_seconds"]) == (6, 1.0)
+
+
+def test_accepted_cost_counts_all_that_was_spent(root: str) -> None:
+    columns = ("per", "units", "calls", "tokens", "cost_usd", "recorded")
+    assert rows(run_query(root, "accepted_cost"), *columns) == [
+        ("accepted task", 2, 1.5, 165, 2.0, True),
+        ("successful rollout", 1, 1.0, 110, 2.0, False),
+    ]
+
+
+def test_usage_tells_estimates_apart_and_compares_what_was_charged(tmp_path: Path) -> None:
+    store = ParquetStore(str(tmp_path))
+    fill(store)
+    call(store, "scenario.analysis", "s4", estimated=True)
+    call(store, "scenario.evolution", "s4", reported_usd=1.6)
+    columns = ("calls", "estimated_calls", "reported_tokens", "estimated_tokens", "priced_calls", "endpoint_usd")
+    (row,) = rows(run_query(str(tmp_path), "usage"), *columns, "difference_percent")
+    assert row == (5, 1, 440, 110, 1, 1.6, 25.0)
+
+
+def test_our_figures_beside_the_papers(root: str) -> None:
+    ours = run_query(root, "paper").set_index("figure")
+    assert ours.loc["environments built in the end", ["ours", "of", "paper"]].tolist() == [66.67, 3, 95.7]
+    assert ours.loc["tests per task (pytest items)", ["ours", "of"]].tolist() == [7, 1]
+    assert ours.loc["success of the teacher", ["ours", "of"]].tolist() == [50.0, 2]
+
+
+def test_what_an_earlier_version_wrote_is_drawn_out_of_its_records(root: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = "SELECT seed, sequence, kind, reason, verdict, tests FROM components ORDER BY ALL"
+    now = run_sql(root, asked)
+    with monkeypatch.context() as earlier:
+        earlier.setattr(ComponentVersion, "drawn", {})
+        older = ParquetStore(f"{root}/older")
+        for row in ParquetStore(root).rows(ComponentVersion):
+            older.put(row)
+        older.compact()
+    pd.testing.assert_frame_equal(run_sql(f"{root}/older", asked), now)
+    assert now["kind"].value_counts().to_dict()["rejected"] == 1
 
 
 def test_rounds(root: str) -> None:
@@ -265,11 +410,12 @@ def test_teacher(root: str) -> None:
     assert (row["completed"], row["out_of_limits"], row["in_trouble"]) == (1, 1, 1)
 
 
-@pytest.mark.parametrize("name", names())
-def test_every_query_runs_on_an_empty_store_and_says_what_it_answers(name: str, tmp_path: Path) -> None:
-    frame = run_query(str(tmp_path / "nothing"), name)
-    assert len(frame) == (8 if name == "funnel" else 0)
-    assert (views.QUERIES / f"{name}.sql").read_text().startswith("-- ")
+@pytest.mark.parametrize("asked", questions(), ids=lambda each: each.name)
+def test_every_query_runs_on_an_empty_store_and_says_what_it_answers(asked: Question, tmp_path: Path) -> None:
+    frame = run_query(str(tmp_path / "nothing"), asked.name)
+    assert len(frame) == {"funnel": 14, "paper": 8}.get(asked.name, 0)
+    assert asked.about.endswith(".") and list(asked.columns) == list(frame.columns)
+    assert all(asked.columns.values())
 
 
 def test_an_empty_table_has_the_columns_of_a_full_one(root: str, tmp_path: Path) -> None:
@@ -288,9 +434,9 @@ def test_a_file_that_vanishes_while_it_is_read_is_looked_for_again(
     store = ParquetStore(str(tmp_path))
     fill(store)
 
-    def open_then_compact(root: str) -> object:
+    def open_then_compact(root: str, sql: str) -> object:
         monkeypatch.setattr(views, "open_views", open_views)
-        connection = open_views(root)
+        connection = open_views(root, sql)
         store.compact()
         return connection
 
@@ -313,5 +459,5 @@ def test_a_store_at_a_url_can_be_queried() -> None:
 
 
 def test_an_unknown_query_lists_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"no query 'nope'; known are: cost, funnel, per_task"):
+    with pytest.raises(SettingsError, match=r"no query 'nope'; known are: accepted_cost, answered, categories"):
         run_query(str(tmp_path), "nope")

@@ -18,9 +18,7 @@ def test_an_empty_store_gives_a_picture(tmp_path: Path) -> None:
 
 def test_the_funnel_shows_counts_and_shares() -> None:
     axes = Figure().subplots()
-    frame = pd.DataFrame(
-        {"station": ["skills read", "valid skills"], "count": [80, 60], "percent_of_previous": [None, 75.0]}
-    )
+    frame = pd.DataFrame({"station": ["skills read", "valid skills"], "count": [80, 60], "percent": [None, 75.0]})
     draw_funnel(axes, frame)
     assert [bar.get_width() for bar in axes.patches] == [80, 60]
     assert [text.get_text() for text in axes.texts] == ["80", "60  (75 %)"]

@@ -1,0 +1,46 @@
+"""`facet yields` and `facet sql`: answers of the store as a table, and as CSV or JSON where a file is named."""
+
+from pathlib import Path
+
+import pandas as pd
+from rich.console import Console
+from rich.table import Column, Table
+
+from facet_dagster.cli.files import check_target, write_file
+from facet_dagster.cli.plain import plain
+from facet_dagster.cli.tables import shown_frame
+from facet_dagster.yields.questions import questions
+from facet_dagster.yields.views import ask, run_query
+
+
+def name_all(console: Console) -> None:
+    """Every ready question and what it answers."""
+    table = Table(Column("facet yields …", no_wrap=True), Column("answers", overflow="fold"), box=None)
+    for each in questions():
+        table.add_row(each.name, plain(each.about))
+    console.print(table)
+
+
+def answer(store: str, name: str, console: Console, csv_file: Path | None, json_file: Path | None) -> None:
+    """The answer to a ready question. Raises SettingsError and InfrastructureError."""
+    _check(csv_file, json_file)
+    _give(run_query(store, name), console, csv_file, json_file)
+
+
+def answer_sql(store: str, select: str, console: Console, csv_file: Path | None, json_file: Path | None) -> None:
+    """The answer to one SELECT. Raises SettingsError and InfrastructureError."""
+    _check(csv_file, json_file)
+    _give(ask(store, select), console, csv_file, json_file)
+
+
+def _check(*files: Path | None) -> None:
+    for file in files:
+        check_target(file)
+
+
+def _give(frame: pd.DataFrame, console: Console, csv_file: Path | None, json_file: Path | None) -> None:
+    console.print(shown_frame(frame))
+    if csv_file is not None:
+        write_file(csv_file, frame.to_csv(index=False).encode())
+    if json_file is not None:
+        write_file(json_file, frame.to_json(orient="records", date_format="iso", indent=1).encode() + b"\n")

@@ -1,0 +1,76 @@
+"""SQL that a person writes: one SELECT over the store, nothing else of the machine, and each mistake in one line."""
+
+from pathlib import Path
+
+import pytest
+
+from facet_dagster.adapters.parquet_store import ParquetStore
+from facet_dagster.errors import SettingsError
+from facet_dagster.records.seed import ScenarioSeed
+from facet_dagster.yields.store_page import page
+from facet_dagster.yields.views import ask
+
+PROJECT = Path(__file__).resolve().parents[3]
+SECRET = "nobody's business"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> str:
+    """A store with one seed, and a file beside it."""
+    (tmp_path / "secret.csv").write_text(SECRET)
+    store = ParquetStore(str(tmp_path / "store"))
+    store.put(ScenarioSeed(seed_id="s", title="t", skill_ids=("a",), hypothesis_ids=(), rationale=""))
+    return str(tmp_path / "store")
+
+
+@pytest.mark.parametrize(
+    ("select", "answer"),
+    [
+        ("SELECT count(*) FROM seeds", 1),
+        ("FROM seeds SELECT title", "t"),
+        ("WITH a AS (SELECT 1 AS n) SELECT n FROM a", 1),
+        ("SELECT json_extract_string(record, '$.skill_ids[0]') FROM seeds;", "a"),
+        ("SELECT count(*) FROM (SHOW TABLES)", 15),
+    ],
+)
+def test_a_select_is_answered(root: str, select: str, answer: object) -> None:
+    assert ask(root, select).iloc[0, 0] == answer
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELEC 1",
+        "SELECT nothing FROM seeds",
+        "FROM nowhere",
+        "SELECT 1; SELECT 2",
+        "",
+        "SELECT CAST('x' AS INTEGER)",
+        "SELECT * FROM read_csv('{beside}')",
+        "SELECT * FROM '{beside}'",
+        "SELECT * FROM read_text('{store}/../secret.csv')",
+        "SELECT * FROM read_text('{store}/link.csv')",
+        "SELECT * FROM glob('/etc/*')",
+        "SELECT getenv('HOME')",
+        "SELECT * FROM read_csv('http://127.0.0.1:9/x.csv')",
+        "COPY seeds TO '{store}/out.csv'",
+        "CREATE TABLE t AS FROM seeds",
+        "DROP VIEW seeds",
+        "ATTACH '{store}/x.db'",
+        "INSTALL httpfs",
+        "SET enable_external_access = true",
+        "SELECT * FROM root",
+    ],
+)
+def test_anything_else_is_refused_in_one_line(root: str, tmp_path: Path, statement: str) -> None:
+    (tmp_path / "store" / "link.csv").symlink_to(tmp_path / "secret.csv")
+    before = sorted(path for path in tmp_path.rglob("*"))
+    with pytest.raises(SettingsError) as error:
+        ask(root, statement.format(beside=tmp_path / "secret.csv", store=root))
+    assert "\n" not in str(error.value) and SECRET not in str(error.value)
+    assert sorted(path for path in tmp_path.rglob("*")) == before
+
+
+def test_the_page_of_the_tables_is_as_the_code_is() -> None:
+    assert (PROJECT / "docs" / "store.md").read_text() == page(), "python -m facet_dagster.yields.store_page"
+    assert "|  |" not in page()
