@@ -7,11 +7,12 @@ from collections.abc import Iterable
 
 import dagster as dg
 
-from assets.markdown import table
+from assets.markdown import fenced, table
 from assets.pages import outcome_page, page, rejection_page
 from assets.streaming import Put
+from facet_dagster.lineage import trace_task
 from facet_dagster.ports import Store
-from facet_dagster.records.bundle import ComponentVersion, SeedOutcome, Status
+from facet_dagster.records.bundle import ComponentVersion, SeedOutcome, Status, Task
 from facet_dagster.records.outcome import Component, Rejected
 
 
@@ -104,6 +105,10 @@ class Recorder:
         }
         # Events made by hand bypass Dagster's own provenance; without these tags nothing ever looks stale.
         tags |= {f"dagster/input_data_version/{name}": digest[:32] for name, digest in version.inputs.items()}
+        metadata = page(version)
+        if isinstance(version.body, Task):
+            tree = "\n".join(trace_task(self._store, version).lines())
+            metadata |= {"lineage": dg.MetadataValue.md(fenced(tree))}
         self._put(
-            dg.AssetMaterialization(version.component.value, partition=version.seed, metadata=page(version), tags=tags)
+            dg.AssetMaterialization(version.component.value, partition=version.seed, metadata=metadata, tags=tags)
         )

@@ -10,15 +10,16 @@ from assets.markdown import table
 from assets.showing import picture
 from facet_dagster.adapters.parquet_store import ParquetStore
 from facet_dagster.comparison import left_out, settings_of
+from facet_dagster.datasets.folder import write_whole
 from facet_dagster.ports import Store
 from facet_dagster.records.terms import Scheme
 from facet_dagster.settings import Settings
-from facet_dagster.yields import schemes
+from facet_dagster.yields import pictures, schemes
 from facet_dagster.yields.behaviour import figures_table, top_table, transition_table
 from facet_dagster.yields.behaviour_png import details_png, figures_png
-from facet_dagster.yields.report import yield_png
+from facet_dagster.yields.report import report_html
 from facet_dagster.yields.trials import behaviour_of
-from facet_dagster.yields.views import run_query
+from facet_dagster.yields.views import run_queries
 
 _PER_SEED = [dg.AssetDep(name, partition_mapping=dg.AllPartitionMapping()) for name in ("task", "trajectories")]
 
@@ -30,9 +31,21 @@ _PER_SEED = [dg.AssetDep(name, partition_mapping=dg.AllPartitionMapping()) for n
     description="What every station left over, why seeds were rejected, how many rounds it took.",
 )
 def yield_report(settings: dg.ResourceParam[Settings]) -> dg.MaterializeResult[None]:
-    """Tables and one picture, drawn anew each time."""
-    tables = _answers(settings.store, ("funnel", "rejections", "rounds", "teacher"))
-    return dg.MaterializeResult(metadata={"picture": picture("yields", yield_png(settings.store)), **tables})
+    """Pictures and tables, drawn anew each time, and all of it as one HTML page beside the tasks."""
+    metadata = _page(settings.store, ("funnel", "repairs", "categories", "failures", "tests", "teacher"))
+    tables = (
+        "paper",
+        "funnel",
+        "categories",
+        "models",
+        "repairs",
+        "rounds",
+        "rejections",
+        "kill_rate",
+        "tests",
+        "teacher",
+    )
+    return dg.MaterializeResult(metadata={"report": _report(settings), **metadata, **_answers(settings.store, tables)})
 
 
 @dg.asset(
@@ -42,8 +55,9 @@ def yield_report(settings: dg.ResourceParam[Settings]) -> dg.MaterializeResult[N
     description="Calls, tokens and money by station and per accepted task.",
 )
 def cost_report(settings: dg.ResourceParam[Settings]) -> dg.MaterializeResult[None]:
-    """Tables over the ledger."""
-    return dg.MaterializeResult(metadata=_answers(settings.store, ("cost", "per_task")))
+    """Pictures and tables over the ledger."""
+    tables = _answers(settings.store, ("accepted_cost", "cost", "days", "usage", "time", "per_task"))
+    return dg.MaterializeResult(metadata={**_page(settings.store, ("cost", "task_cost")), **tables})
 
 
 @dg.asset(
@@ -99,8 +113,20 @@ def behaviour_report(store: dg.ResourceParam[Store]) -> dg.MaterializeResult[Non
     )
 
 
+def _page(store: str, names: Sequence[str]) -> dict[str, Any]:
+    drawn = [pictures.picture(name) for name in names]
+    answers = run_queries(store, [each.question for each in drawn])
+    return {f"picture_{each.name}": picture(each.title, each.png(answers[each.question])) for each in drawn}
+
+
+def _report(settings: Settings) -> dg.PathMetadataValue:
+    file = settings.out / "report.html"
+    write_whole(file, report_html(settings.store, settings.store.rstrip("/").rpartition("/")[2]))
+    return dg.MetadataValue.path(file)
+
+
 def _answers(store: str, queries: Sequence[str]) -> dict[str, Any]:
-    return {name: _shown(run_query(store, name)) for name in queries}
+    return {name: _shown(answer) for name, answer in run_queries(store, queries).items()}
 
 
 def _shown(frame: pd.DataFrame) -> dg.MarkdownMetadataValue:

@@ -11,11 +11,11 @@ from typing import TypeVar
 
 from facet_dagster.jobs import TaskRef, import_job, is_graded, task_digest
 from facet_dagster.makers import Bench
-from facet_dagster.ports import Store
+from facet_dagster.ports import Ledger, Store
 from facet_dagster.records.authoring import Verifier
 from facet_dagster.records.base import digest_of
 from facet_dagster.records.bundle import ComponentVersion, Task
-from facet_dagster.records.call import Role
+from facet_dagster.records.call import CallId, ChatRequest, Completion, Message, Role
 from facet_dagster.records.outcome import Component
 from facet_dagster.records.rollout import Handover, Trial, Turn
 from facet_dagster.records.terms import RolloutTerms
@@ -148,8 +148,28 @@ async def _by_harbor(bench: Bench, task: Task, attempt: int) -> Trial:
     ref = TaskRef(seed=seed_id, task=task.name, bundle=task.bundle)
     (trial,) = import_job(job, {task.name: ref})
     trial = trial.model_copy(update={"attempt": attempt, "model": teacher, "run_id": workshop.run_id})
+    await asyncio.to_thread(_paid_by_harbor, trial, workshop.ledger)
     await asyncio.to_thread(workshop.store.put, trial)
     return trial
+
+
+def _paid_by_harbor(trial: Trial, ledger: Ledger) -> None:
+    """The calls of an agent that asked the endpoint by itself, in the ledger afterwards."""
+    for turn, call in enumerate(trial.calls):
+        request = ChatRequest(
+            call=CallId(station="rollout.harbor", subject=trial.seed, attempt=trial.attempt, turn=turn),
+            role=Role.TEACHER,
+            messages=(Message(role="user", content=call.prompt),),
+            prompt_hash=digest_of(""),  # the prompts are Harbor's
+            basis=trial.bundle,
+        )
+        completion = Completion(
+            text=call.raw,
+            model=trial.model,
+            prompt_tokens=call.prompt_tokens,
+            completion_tokens=call.completion_tokens,
+        )
+        ledger.write(request, completion)
 
 
 def import_jobs(folder: Path, store: Store, tasks: Path) -> tuple[list[Trial], list[str]]:

@@ -12,7 +12,7 @@
     ├── InfrastructureError  daemon, disk, host: never a verdict about a task
     │   ├── EngineUnavailable  no container engine can be reached
     │   └── NotObservable      what a container holds cannot be told
-    └── BudgetSpent          the run's tokens or money are used up
+    └── BudgetSpent          the tokens or money of the run, or of the day, are used up
 
 A rejection is not trouble: see records/outcome.py. Messages are one line and say what to do.
 """
@@ -75,7 +75,7 @@ class NotObservable(InfrastructureError):
 
 
 class BudgetSpent(FacetError):
-    """The budget of the run is used up; what was made is kept."""
+    """The budget of the run or of the day is used up; what was made is kept."""
 
     exit_code = 5
 

@@ -6,7 +6,7 @@ If this page no longer fits a screen or two, a port has grown too wide.
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,6 +139,13 @@ class Store(Protocol):
 
     def keys(self, kind: type[StoredRecord], group: str | None = None) -> list[str]:
         """The keys of these records, in the same order, without reading the records."""
+        ...
+
+    def fields(self, kind: type[StoredRecord], names: Sequence[str], seen: set[str]) -> list[tuple[Any, ...]]:
+        """The values of these plain fields, row by row, of all that came since `seen`, which is added to.
+
+        Costs no more than what is new; no record is parsed. A row may come again, from another file.
+        """
         ...
 
     def put_blob(self, data: bytes) -> str: ...

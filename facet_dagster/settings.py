@@ -53,7 +53,7 @@ class Models(_Section):
     embed_api_key: SecretStr = SecretStr("")
     embed_batch: int = Field(default=128, ge=1)  # texts per request
     prices: dict[Role, Price] = Field(default_factory=dict)
-    evaluated_prices: dict[str, Price] = Field(default_factory=dict)  # by model; else as the teacher
+    model_prices: dict[str, Price] = Field(default_factory=dict)  # by the model's name; goes before that of the role
     timeout_s: float = Field(default=600.0, gt=0, allow_inf_nan=False)
     retries: int = Field(default=5, ge=0)
     in_flight: int = Field(default=8, ge=1)
@@ -65,12 +65,27 @@ class Models(_Section):
         names = {Role.AUTHOR: self.author, Role.JUDGE: self.judge, Role.TEACHER: self.teacher} if self.base_url else {}
         return {**names, Role.EMBEDDER: self.embedder} if self.embedder else names
 
+    def price(self, role: Role, name: str | None = None) -> Price | None:
+        """Price of a model in a role (`name`: another one than is set for it); None where nothing says it."""
+        named = self.model_prices.get(name or self.names().get(role, ""))
+        return named or self.prices.get(role)
+
 
 class Budget(_Section):
-    """What a run may spend on calls that are not replayed; None is no limit."""
+    """What may be spent on calls that are not replayed: by a run, and on a day (UTC) by all runs on the store together.
+
+    None is no limit.
+    """
 
     tokens: int | None = Field(default=None, ge=0)
     usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    day_tokens: int | None = Field(default=None, ge=0)
+    day_usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+
+    @property
+    def in_dollars(self) -> bool:
+        """Whether any limit needs prices."""
+        return self.usd is not None or self.day_usd is not None
 
 
 class Settings(_Section):
@@ -118,6 +133,8 @@ _VARIABLES: dict[str, tuple[str, ...]] = {
     "FACET_RECORDINGS": ("models", "recordings"),
     "FACET_BUDGET_TOKENS": ("budget", "tokens"),
     "FACET_BUDGET_USD": ("budget", "usd"),
+    "FACET_BUDGET_DAY_TOKENS": ("budget", "day_tokens"),
+    "FACET_BUDGET_DAY_USD": ("budget", "day_usd"),
     "FACET_SEEDS_IN_FLIGHT": ("construction", "seeds_in_flight"),
     "FACET_MAX_SEEDS": ("seeding", "max_seeds"),
     "FACET_ALTERNATIVE": ("construction", "alternative"),
@@ -135,6 +152,7 @@ _VARIABLES: dict[str, tuple[str, ...]] = {
     "FACET_EVALUATE_ATTEMPTS": ("evaluation", "attempts"),
 }
 # Prices: "prompt,completion" in US dollars per million tokens.
+_MODEL_PRICES = "FACET_PRICES"  # "name=prompt,completion;name=…"
 _PRICES = {f"FACET_PRICE_{role.name}": role for role in Role}
 _EVALUATED = "FACET_EVALUATE_MODELS"  # names with commas between them
 
@@ -154,6 +172,8 @@ def load(
     for variable, priced in _PRICES.items():
         if environment.get(variable):
             _put(values, ("models", "prices", priced.value), _price(variable, environment[variable]))
+    for name, price in _model_prices(environment.get(_MODEL_PRICES, "")).items():
+        _put(values, ("models", "model_prices", name), price)
     if environment.get(_EVALUATED):
         _put(values, ("evaluation", "models"), [name.strip() for name in environment[_EVALUATED].split(",")])
     _check_models(values.get("models", {}), asked)
@@ -165,9 +185,9 @@ def load(
     unpriced = [
         role.name
         for role in settings.models.names()
-        if role not in settings.models.prices and role in {*asked, Role.EMBEDDER}
+        if settings.models.price(role) is None and role in {*asked, Role.EMBEDDER}
     ]
-    if settings.budget.usd is not None and unpriced:
+    if settings.budget.in_dollars and unpriced:
         raise SettingsError(f"a budget in US dollars needs a price for every role: set FACET_PRICE_{unpriced[0]}")
     _check_rollouts(settings)
     return settings
@@ -176,10 +196,16 @@ def load(
 def _check_rollouts(settings: Settings) -> None:
     """Raise SettingsError where a bound on the rollouts could never end one."""
     terms, budget = settings.rollouts, settings.budget
-    names, prices = settings.models.names(), settings.models.prices
-    if terms.usd is not None and Role.TEACHER in names and Role.TEACHER not in prices:
+    unpriced = Role.TEACHER in settings.models.names() and settings.models.price(Role.TEACHER) is None
+    if terms.usd is not None and unpriced:
         raise SettingsError("rollouts.usd needs a price for the teacher: set FACET_PRICE_TEACHER")
-    bounds = {"rollouts.usd": terms.usd, "FACET_BUDGET_USD": budget.usd, "FACET_BUDGET_TOKENS": budget.tokens}
+    bounds = {
+        "rollouts.usd": terms.usd,
+        "FACET_BUDGET_USD": budget.usd,
+        "FACET_BUDGET_TOKENS": budget.tokens,
+        "FACET_BUDGET_DAY_USD": budget.day_usd,
+        "FACET_BUDGET_DAY_TOKENS": budget.day_tokens,
+    }
     given = [name for name, bound in bounds.items() if bound is not None]
     if terms.engine == "harbor" and given:
         raise SettingsError(
@@ -225,6 +251,13 @@ def _put(values: dict[str, Any], place: tuple[str, ...], value: object) -> None:
         if not isinstance(values, dict):
             raise SettingsError(f"setting {part}: a section of a profile is a table, [{part}]")
     values[place[-1]] = value
+
+
+def _model_prices(text: str) -> dict[str, dict[str, float]]:
+    parts = [part.rpartition("=") for part in text.split(";") if part.strip()]
+    if not all(name.strip() for name, _, _ in parts):
+        raise SettingsError(f"{_MODEL_PRICES} must read NAME=PROMPT,COMPLETION;NAME=… in US dollars per million tokens")
+    return {name.strip(): _price(_MODEL_PRICES, price) for name, _, price in parts}
 
 
 def _price(variable: str, text: str) -> dict[str, float]:

@@ -119,7 +119,7 @@ class EndpointEmbedder:
 
     async def _paid(self, client: openai.AsyncOpenAI, texts: Sequence[str]) -> Floats:
         """One batch: asked for, written to the ledger, and only then looked at."""
-        self._ledger.check()
+        await asyncio.to_thread(self._ledger.check)  # it may read what other processes have paid
         began = time.monotonic()
         try:
             answer = await self._endpoint.persistently(partial(self._once, client, texts))

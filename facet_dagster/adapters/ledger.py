@@ -1,8 +1,10 @@
-"""The ledger in the store: one durable row per call, and the sum of what the run has paid."""
+"""The ledger in the store: one durable row per call, and the sums of what the run and the day have paid."""
 
+import time
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field
+from datetime import date, datetime
 from threading import Lock
 
 from facet_dagster.errors import BudgetSpent
@@ -10,12 +12,17 @@ from facet_dagster.ports import Store
 from facet_dagster.records.base import now
 from facet_dagster.records.call import ChatRequest, Completion, LedgerRow, Role
 
+OTHERS_S = 5.0  # what other processes have paid is read this often, or more rarely where reading takes long
+_SHARE = 20  # of the time, at most one part in so many is spent on reading
+_FIELDS = ("fingerprint", "run_id", "at", "prompt_tokens", "completion_tokens", "cost_usd", "recorded")
+
 
 class StoreLedger:
     """Ledger of one run. `prices` are US dollars per million tokens (prompt, completion) by role.
 
     `names` are the model names that requests are addressed by (the same as MeteredModel's); None as a budget
-    is no limit. Calls of the same run in the store, made by an earlier process, count.
+    is no limit. Calls of the same run in the store, made by another process, count; for the budgets of a day (UTC)
+    those of all runs do, some `others_s` seconds later (0: each time that somebody asks).
     """
 
     def __init__(
@@ -27,14 +34,17 @@ class StoreLedger:
         budget_tokens: int | None,
         budget_usd: float | None,
         run_id: str,
+        day_tokens: int | None = None,
+        day_usd: float | None = None,
+        others_s: float = OTHERS_S,
     ) -> None:
-        self._store = store
         self._names = names
         self._prices = prices
-        self._budget_tokens = budget_tokens
-        self._budget_usd = budget_usd
+        self._run = _Limit("this run", "FACET_BUDGET", budget_tokens, budget_usd)
+        self._day = _Limit("all runs today (UTC)", "FACET_BUDGET_DAY", day_tokens, day_usd)
         self._run_id = run_id
-        self._account = _Account()
+        self._store = store
+        self._account = _Account(store, others_s)
 
     def beside(self, names: Mapping[Role, str], prices: Mapping[Role, tuple[float, float]]) -> "StoreLedger":
         """The ledger of other models at their own prices, on the account and the budget of this run."""
@@ -44,18 +54,14 @@ class StoreLedger:
 
     def spent(self) -> tuple[int, float]:
         """Tokens and US dollars that this run has paid for."""
-        paid = self._known().values()
-        return sum(tokens for tokens, _ in paid), sum(usd for _, usd in paid)
+        return self._account.of(self._run_id)
 
     def check(self) -> None:
-        """Raise BudgetSpent when a limit of the run is reached."""
-        if self._budget_tokens is None and self._budget_usd is None:
-            return
-        tokens, usd = self.spent()
-        if self._budget_tokens is not None and tokens >= self._budget_tokens:
-            raise BudgetSpent(f"{tokens} tokens of {self._budget_tokens} are spent: raise FACET_BUDGET_TOKENS to go on")
-        if self._budget_usd is not None and usd >= self._budget_usd:
-            raise BudgetSpent(f"{usd:.4f} USD of {self._budget_usd:.4f} are spent: raise FACET_BUDGET_USD to go on")
+        """Raise BudgetSpent when a limit of the run or of the day is reached."""
+        if self._run:
+            self._run.check(*self._account.of(self._run_id))
+        if self._day:
+            self._day.check(*self._account.of(now().date()))
 
     def write(self, request: ChatRequest, completion: Completion) -> None:
         """Put the call in the store. A replayed call costs nothing."""
@@ -81,8 +87,7 @@ class StoreLedger:
             reported_usd=completion.reported_usd,
         )
         self._store.put(row)
-        if self._account.paid is not None:
-            self._account.paid.update(_paid(row))
+        self._account.add(row)
 
     def cost(self, role: Role, completion: Completion) -> float:
         """US dollars of one completion by the prices of its role; a replayed one costs nothing."""
@@ -91,23 +96,71 @@ class StoreLedger:
         prompt, answer = self._prices.get(role, (0.0, 0.0))
         return (completion.prompt_tokens * prompt + completion.completion_tokens * answer) / 1_000_000
 
-    def _known(self) -> dict[str, tuple[int, float]]:
-        """What was paid, read from the store the first time that somebody asks."""
-        account = self._account
-        with account.lock:
-            if account.paid is None:
-                rows = [row for row in self._store.rows(LedgerRow) if row.run_id == self._run_id]
-                account.paid = {fingerprint: sum_ for row in rows for fingerprint, sum_ in _paid(row).items()}
-            return dict(account.paid)
+
+@dataclass(frozen=True)
+class _Limit:
+    """Tokens and US dollars that may be spent, by whom, and the variables that set them."""
+
+    whose: str
+    variable: str
+    tokens: int | None
+    usd: float | None
+
+    def __bool__(self) -> bool:
+        return self.tokens is not None or self.usd is not None
+
+    def check(self, tokens: int, usd: float) -> None:
+        """Raise BudgetSpent where that is as much."""
+        if self.tokens is not None and tokens >= self.tokens:
+            raise BudgetSpent(
+                f"{tokens} tokens of {self.tokens} are spent by {self.whose}: raise {self.variable}_TOKENS to go on"
+            )
+        if self.usd is not None and usd >= self.usd:
+            raise BudgetSpent(
+                f"{usd:.4f} USD of {self.usd:.4f} are spent by {self.whose}: raise {self.variable}_USD to go on"
+            )
 
 
 @dataclass
 class _Account:
-    """What a run has paid by fingerprint, once that was read from the store."""
+    """What was paid by each run and on each day (UTC). Read when somebody asks, and again for what others add."""
 
-    paid: dict[str, tuple[int, float]] | None = None
+    store: Store
+    others_s: float
+    seen: set[str] = field(default_factory=set)
+    counted: set[str] = field(default_factory=set)
+    sums: dict[str | date, tuple[int, float]] = field(default_factory=dict)  # of runs and days: tokens, US dollars
+    read_again: float | None = None  # on the monotonic clock; None: nothing was read yet
     lock: Lock = field(default_factory=Lock)
 
+    def of(self, whom: str | date) -> tuple[int, float]:
+        """Tokens and US dollars of a run, by its id, or of a day."""
+        with self.lock:
+            self._read()
+            return self.sums.get(whom, (0, 0.0))
 
-def _paid(row: LedgerRow) -> dict[str, tuple[int, float]]:
-    return {} if row.recorded else {row.fingerprint: (row.prompt_tokens + row.completion_tokens, row.cost_usd)}
+    def add(self, row: LedgerRow) -> None:
+        """A call of this process; it counts at once."""
+        with self.lock:
+            if self.read_again is not None:
+                self._count(*(getattr(row, name) for name in _FIELDS))
+
+    def _read(self) -> None:
+        began = time.monotonic()
+        if self.read_again is not None and began < self.read_again:
+            return
+        for values in self.store.fields(LedgerRow, _FIELDS, self.seen):
+            self._count(*values)
+        ended = time.monotonic()
+        pause = max(self.others_s, _SHARE * (ended - began)) if self.others_s else 0.0
+        self.read_again = ended + pause
+
+    def _count(
+        self, fingerprint: str, run_id: str, at: datetime, prompt: int, completion: int, usd: float, recorded: bool
+    ) -> None:
+        if recorded or fingerprint in self.counted:
+            return
+        self.counted.add(fingerprint)
+        for whom in (run_id, at.date()):
+            tokens, dollars = self.sums.get(whom, (0, 0.0))
+            self.sums[whom] = (tokens + prompt + completion, dollars + usd)

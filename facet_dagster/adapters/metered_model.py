@@ -36,7 +36,7 @@ class MeteredModel:
             if stored is not None:
                 return stored.completion
             async with self._in_flight.get():
-                self._ledger.check()
+                await asyncio.to_thread(self._ledger.check)  # it may read what other processes have paid
                 completion = await self._inner.complete(request)
                 # In a thread, which a cancelled caller does not stop: what is paid is kept.
                 await asyncio.to_thread(self._ledger.write, request, completion)

@@ -6,7 +6,7 @@ Layout: `format.json`, `<table>/<group>/<key>.parquet`, `<table>/_compacted/<n>.
 
 from collections.abc import Iterable, Sequence
 from threading import RLock
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from facet_dagster.adapters.store_blobs import Blobs
 from facet_dagster.adapters.store_files import StoreFiles, base_name
@@ -95,6 +95,11 @@ class ParquetStore:
         """The keys of all records of a kind (of one group), in the order of group and key; no record is read."""
         with self._lock:
             return [key for _, key in self._table(kind.table).addresses(group)]
+
+    def fields(self, kind: type[StoredRecord], names: Sequence[str], seen: set[str]) -> list[tuple[Any, ...]]:
+        """The values of these plain fields, row by row, of the files that are not in `seen`, which is added to."""
+        with self._lock:
+            return self._table(kind.table).fields(names, seen)
 
     def put_blob(self, data: bytes) -> str:
         """Keep bytes; their SHA-256 is the address."""

@@ -11,7 +11,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 from uuid import uuid4
 
 import pyarrow as pa
@@ -129,6 +129,20 @@ class Table:
         self._refresh()
         found.update(address for address in self._index if group in (None, address[0]))
         return sorted(found)
+
+    def fields(self, names: Sequence[str], seen: set[str]) -> list[tuple[Any, ...]]:
+        """The values of these columns in the files that are not in `seen`, which is added to."""
+        rows: list[tuple[Any, ...]] = []
+        while fresh := [path for path in self.paths() if path not in seen]:
+            for path in fresh:
+                data = self._files.read(path)
+                seen.add(path)
+                if data is None:  # compacted away: its row is in a file that the next look finds
+                    continue
+                with _damage(path):
+                    table = _open(data).read(columns=list(names), use_threads=False)
+                    rows += zip(*(table[name].to_pylist() for name in names), strict=True)
+        return rows
 
     def paths(self) -> list[str]:
         """All files of the table, the single ones listed before the compacted ones."""

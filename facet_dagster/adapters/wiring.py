@@ -29,7 +29,7 @@ from facet_dagster.adapters.recorded_model import RecordedModel
 from facet_dagster.errors import InfrastructureError, SettingsError
 from facet_dagster.ports import ChatModel, Ledger, Store
 from facet_dagster.records.call import Role
-from facet_dagster.settings import Models, Settings
+from facet_dagster.settings import Budget, Models, Price, Settings
 from facet_dagster.workshop import Workshop
 
 # What exported tasks start from, under the names by which tasks call it.
@@ -62,14 +62,8 @@ def open_workshop(settings: Settings, *, run_id: str, progress: Callable[[str], 
     models = settings.models
     inner, names, changed = _model(models)
     names = {**names, Role.EMBEDDER: models.embedder or LOCAL_MODEL}
-    ledger = StoreLedger(
-        store,
-        names=names,
-        prices={role: (price.prompt, price.completion) for role, price in models.prices.items()},
-        budget_tokens=settings.budget.tokens,
-        budget_usd=settings.budget.usd,
-        run_id=run_id,
-    )
+    priced = {role: price for role in Role if (price := models.price(role))}
+    ledger = _ledger(settings.budget, store, names, priced, run_id)
     in_flight = settings.rollouts.in_flight + settings.construction.seeds_in_flight
     with open_engine(run_id, progress, in_flight=in_flight, starts=settings.rollouts.starts) as engine:
         _sweep_harbor(settings, progress)
@@ -112,23 +106,35 @@ def open_models(settings: Settings, names: Sequence[str], store: Store, run_id: 
     opened = {}
     for name in names:
         inner, called, _ = _model(models.model_copy(update={"teacher": name}))
-        price = models.evaluated_prices.get(name) or models.prices.get(Role.TEACHER)
-        if settings.budget.usd is not None and models.base_url and price is None:
+        price = models.price(Role.TEACHER, name)
+        if settings.budget.in_dollars and models.base_url and price is None:
             raise SettingsError(f"a budget in US dollars needs a price for {name}: set FACET_PRICE_TEACHER")
-        prices = {Role.TEACHER: (price.prompt, price.completion)} if price else {}
+        priced = {Role.TEACHER: price} if price else {}
         if account is None:
-            account = StoreLedger(
-                store,
-                names=called,
-                prices=prices,
-                budget_tokens=settings.budget.tokens,
-                budget_usd=settings.budget.usd,
-                run_id=run_id,
-            )
-        ledger = account.beside(called, prices)
+            account = _ledger(settings.budget, store, called, priced, run_id)
+        ledger = account.beside(called, _per_million(priced))
         metered = MeteredModel(inner, store=store, ledger=ledger, names=called, in_flight=models.in_flight)
         opened[name] = Asked(metered, ledger, models.base_url is None)
     return opened
+
+
+def _ledger(
+    budget: Budget, store: Store, names: Mapping[Role, str], prices: Mapping[Role, Price], run_id: str
+) -> StoreLedger:
+    return StoreLedger(
+        store,
+        names=names,
+        prices=_per_million(prices),
+        budget_tokens=budget.tokens,
+        budget_usd=budget.usd,
+        day_tokens=budget.day_tokens,
+        day_usd=budget.day_usd,
+        run_id=run_id,
+    )
+
+
+def _per_million(prices: Mapping[Role, Price]) -> dict[Role, tuple[float, float]]:
+    return {role: (price.prompt, price.completion) for role, price in prices.items()}
 
 
 @contextmanager

@@ -127,6 +127,42 @@ def sql(
 
 
 @app.command()
+def plan(
+    seeds: Annotated[int | None, typer.Option(min=1, help="so many; without, those that are not begun")] = None,
+    failed: Annotated[bool, typer.Option("--failed", help="those that are rejected or pending")] = False,
+    json_file: JsonFile = None,
+    profile: Profile = None,
+) -> None:
+    """Project what a backfill will take: calls, tokens, US dollars and hours per station (docs/cost.md)."""
+    from facet_dagster.cli.plan import show_plan
+
+    show_plan(read_settings(profile, asked=()), make_console(), seeds, failed, json_file)
+
+
+@app.command()
+def lineage(
+    name: Annotated[str, typer.Argument(metavar="ROW|TASK|SEED", help="SEED/TRIAL, org/name, or a seed's id")],
+    json_file: JsonFile = None,
+    profile: Profile = None,
+) -> None:
+    """Show where a row of an SFT set, a task or a seed came from, back to the skills and their licences."""
+    from facet_dagster.cli.lineage import show_lineage
+
+    show_lineage(ParquetStore(read_settings(profile, asked=()).store), name, make_console(), json_file)
+
+
+@app.command()
+def report(
+    html_file: Annotated[Path, typer.Argument(metavar="FILE.html", help="page to write")],
+    profile: Profile = None,
+) -> None:
+    """Write the yields of the store as one HTML page: figures beside the paper's, pictures, tables (docs/yields.md)."""
+    from facet_dagster.cli.yields import write_report
+
+    write_report(read_settings(profile, asked=()).store, make_console(), html_file)
+
+
+@app.command()
 def export(
     out: Annotated[Path, typer.Argument(help="folder to write to")],
     profile: Profile = None,

@@ -10,6 +10,7 @@ from facet_dagster.cli.files import check_target, write_file
 from facet_dagster.cli.plain import plain
 from facet_dagster.cli.tables import shown_frame
 from facet_dagster.yields.questions import questions
+from facet_dagster.yields.report import report_html
 from facet_dagster.yields.views import ask, run_query
 
 
@@ -31,6 +32,13 @@ def answer_sql(store: str, select: str, console: Console, csv_file: Path | None,
     """The answer to one SELECT. Raises SettingsError and InfrastructureError."""
     _check(csv_file, json_file)
     _give(ask(store, select), console, csv_file, json_file)
+
+
+def write_report(store: str, console: Console, html_file: Path) -> None:
+    """The report as one page. Raises SettingsError and InfrastructureError."""
+    check_target(html_file)
+    write_file(html_file, report_html(store, store.rstrip("/").rpartition("/")[2]))
+    console.print(str(html_file), highlight=False, markup=False)
 
 
 def _check(*files: Path | None) -> None:

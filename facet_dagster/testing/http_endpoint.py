@@ -19,7 +19,7 @@ class Reply:
     hold: bool = False
 
 
-def answer(text: str | None, *, usage: bool = True, finish_reason: str = "stop") -> Reply:
+def answer(text: str | None, *, usage: bool = True, finish_reason: str = "stop", **charged: object) -> Reply:
     """A chat completion as an endpoint sends it."""
     message = {"role": "assistant", "content": text}
     body: dict[str, Any] = {
@@ -30,7 +30,7 @@ def answer(text: str | None, *, usage: bool = True, finish_reason: str = "stop")
         "choices": [{"index": 0, "message": message, "finish_reason": finish_reason}],
     }
     if usage:
-        body["usage"] = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
+        body["usage"] = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18, **charged}
     return Reply(body=json.dumps(body).encode())
 
 

@@ -1,7 +1,7 @@
 """A store in memory: records travel through JSON, as they do on disk, so that what cannot be kept fails here too."""
 
 from collections.abc import Iterable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from facet_dagster.errors import InfrastructureError
 from facet_dagster.records.base import StoredRecord, digest_of
@@ -46,6 +46,14 @@ class MemoryStore:
     def keys(self, kind: type[StoredRecord], group: str | None = None) -> list[str]:
         """The keys of all records of a kind (of one group), in the order of group and key."""
         return [key for owner, key in sorted(self._rows.get(kind.table, {})) if group in (None, owner)]
+
+    def fields(self, kind: type[StoredRecord], names: Sequence[str], seen: set[str]) -> list[tuple[Any, ...]]:
+        """The values of these plain fields of all rows that came since `seen`, which is added to."""
+        rows = self._rows.get(kind.table, {})
+        fresh = {f"{group}/{key}": text for (group, key), text in rows.items() if f"{group}/{key}" not in seen}
+        seen.update(fresh)
+        records = [kind.model_validate_json(text) for text in fresh.values()]
+        return [tuple(getattr(record, name) for name in names) for record in records]
 
     def put_blob(self, data: bytes) -> str:
         """Keep bytes; their SHA-256 is the address."""

@@ -3,6 +3,8 @@
 Belongs here: opening and running. What is counted stands in the queries (questions.py); drawing stands elsewhere.
 """
 
+from collections.abc import Iterable, Sequence
+
 import duckdb
 import pandas as pd
 import pyarrow as pa
@@ -27,18 +29,23 @@ def run_query(store_root: str, name: str) -> pd.DataFrame:
     return run_sql(store_root, question(name).sql)
 
 
+def run_queries(store_root: str, names: Iterable[str]) -> dict[str, pd.DataFrame]:
+    """Run queries by name on the same files, which is quicker than one by one. Raises as run_query does."""
+    asked = {name: question(name).sql for name in names}
+    return dict(zip(asked, _run(store_root, list(asked.values()), ()), strict=True))
+
+
 def run_sql(store_root: str, sql: str) -> pd.DataFrame:
     """Run SQL of ours over the views that it names. Raises InfrastructureError where the store cannot be read."""
-    return _run(store_root, sql, ())
+    return _run(store_root, [sql], ())[0]
 
 
-def _run(store_root: str, sql: str, mistakes: tuple[type[duckdb.Error], ...]) -> pd.DataFrame:
+def _run(store_root: str, asked: Sequence[str], mistakes: tuple[type[duckdb.Error], ...]) -> list[pd.DataFrame]:
     for left in reversed(range(_TRIES)):
         try:
-            with open_views(store_root, sql) as connection:
+            with open_views(store_root, "\n".join(asked)) as connection:
                 try:
-                    frame: pd.DataFrame = connection.sql(sql).df()
-                    return frame
+                    return [connection.sql(sql).df() for sql in asked]
                 except mistakes as error:
                     raise SettingsError(f"this cannot be asked: {_first(error)}") from error
         except (duckdb.Error, FileNotFoundError) as error:  # a file may be compacted away while it is read
@@ -55,7 +62,7 @@ def ask(store_root: str, sql: str) -> pd.DataFrame:
         raise SettingsError(f"this is no SQL: {_first(error)}") from error
     if kinds != [duckdb.StatementType.SELECT]:
         raise SettingsError("one SELECT is asked for (WITH, FROM, DESCRIBE and SHOW TABLES are, too)")
-    return _run(store_root, sql, (duckdb.ProgrammingError, duckdb.DataError, duckdb.PermissionException))
+    return _run(store_root, [sql], (duckdb.ProgrammingError, duckdb.DataError, duckdb.PermissionException))[0]
 
 
 def open_views(store_root: str, sql: str = "") -> duckdb.DuckDBPyConnection:

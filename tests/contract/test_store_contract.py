@@ -85,6 +85,20 @@ def test_keys_are_those_of_the_rows(made: tuple[Store, Settle]) -> None:
     assert store.keys(ScenarioSeed, "other") == []
 
 
+def test_fields_come_once_for_each_that_is_new(made: tuple[Store, Settle]) -> None:
+    store, settle = made
+    seen: set[str] = set()
+    store.put(seed("a"))
+    store.put_all([seed("b", "two"), seed("c", "three")])
+    store = settle(store)
+    found = store.fields(ScenarioSeed, ("seed_id", "title"), seen)
+    assert sorted(found) == [("a", seed().title), ("b", "two"), ("c", "three")]
+    assert store.fields(ScenarioSeed, ("seed_id",), seen) == []
+    store.put(seed("d"))
+    assert store.fields(ScenarioSeed, ("seed_id",), seen) == [("d",)]
+    assert store.fields(SkillReject, ("path",), set()) == []
+
+
 def test_tables_do_not_mix(made: tuple[Store, Settle]) -> None:
     store, settle = made
     store.put(seed())

@@ -296,7 +296,7 @@ def overrides(doors: FakeDoors, notebook: Notebook, store: MemoryStore, tmp_path
         organisation="org",
         model_names={},
     )
-    session = Session(Settings(skills=tmp_path, store=str(tmp_path / "store")), workshop)
+    session = Session(Settings(skills=tmp_path, store=str(tmp_path / "store"), out=tmp_path / "out"), workshop)
     return {
         "workshop": session,
         "settings": session.settings,

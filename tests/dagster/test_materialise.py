@@ -257,6 +257,9 @@ def test_datasets_show_their_card(instance: dg.DagsterInstance, overrides: Mappi
 def test_reports_draw_an_empty_store(instance: dg.DagsterInstance, overrides: Mapping[str, object]) -> None:
     assert materialise(REPORTS, instance=instance, overrides=overrides).success
     shown = events(instance, "yield_report")[-1].metadata
-    assert str(shown["picture"].value).startswith("![yields](data:image/png;base64,iVBOR")
+    assert str(shown["picture_funnel"].value).startswith(
+        "![What is left after every station](data:image/png;base64,iVBOR"
+    )
+    assert Path(str(shown["report"].value)).read_text().startswith("<!DOCTYPE html>")
     assert str(shown["funnel"].value).startswith("| station |")
     assert events(instance, "cost_report")[-1].metadata["cost"].value

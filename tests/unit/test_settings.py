@@ -6,7 +6,7 @@ import pytest
 
 from facet_dagster.errors import SettingsError
 from facet_dagster.records.call import Role
-from facet_dagster.settings import PROJECT, load
+from facet_dagster.settings import PROJECT, Price, load
 
 LIVE = {
     "FACET_LLM_BASE_URL": "http://127.0.0.1:1/v1",
@@ -54,6 +54,18 @@ def test_the_key_is_never_shown() -> None:
     assert "a-secret" not in repr(settings) + str(settings.model_dump()) + settings.model_dump_json()
 
 
+def test_a_price_by_the_models_name_goes_before_that_of_its_role() -> None:
+    prices = {"FACET_PRICES": "a = 3,4; org/t:free=0,0", "FACET_PRICE_AUTHOR": "1,2", "FACET_PRICE_TEACHER": "5,6"}
+    models = load({**LIVE, **prices}).models
+    found = {role: models.price(role) for role in (Role.AUTHOR, Role.TEACHER, Role.JUDGE)}
+    assert found == {
+        Role.AUTHOR: Price(prompt=3, completion=4),
+        Role.TEACHER: Price(prompt=5, completion=6),
+        Role.JUDGE: None,
+    }
+    assert models.price(Role.TEACHER, "org/t:free") == Price()
+
+
 HARBOR = {"FACET_ROLLOUT_ENGINE": "harbor"}
 PER_TRIAL = "usd-per-trial.toml"
 
@@ -72,6 +84,11 @@ def test_a_bound_in_dollars_per_trial_needs_no_price_where_nothing_is_paid(tmp_p
         ({"FACET_EMBED_BASE_URL": "http://x/v1"}, "FACET_MODEL_EMBEDDER"),
         ({"FACET_PRICE_JUDGE": "cheap"}, "FACET_PRICE_JUDGE"),
         ({**LIVE, "FACET_PRICE_AUTHOR": "1,2", "FACET_BUDGET_USD": "20"}, "FACET_PRICE_JUDGE"),
+        ({**LIVE, "FACET_PRICES": "a=1,2;j=1,2", "FACET_BUDGET_DAY_USD": "20"}, "FACET_PRICE_TEACHER"),
+        ({"FACET_PRICES": "1,2"}, "NAME=PROMPT,COMPLETION"),
+        ({"FACET_PRICES": "a=dear"}, "FACET_PRICES"),
+        ({**LIVE, **HARBOR, "FACET_BUDGET_DAY_TOKENS": "9"}, "FACET_BUDGET_DAY_TOKENS cannot bound Harbor"),
+        ({"FACET_BUDGET_DAY_TOKENS": "-5"}, "budget.day_tokens"),
         ({"FACET_MAX_SEEDS": "many"}, "seeding.max_seeds"),
         ({"FACET_BUDGET_USD": "nan"}, "budget.usd"),
         ({"FACET_BUDGET_TOKENS": "-5"}, "budget.tokens"),

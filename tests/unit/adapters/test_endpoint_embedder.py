@@ -126,6 +126,7 @@ async def test_missing_usage_is_estimated() -> None:
     with HttpEndpoint([embeddings([[1.0, 2.0]], tokens=None)]) as endpoint:
         await embedder(endpoint.url, ledger).embed(["x" * 40])
     assert ledger.spent()[0] == 10
+    assert ledger.calls[0][1].estimated
 
 
 def up_to(limit: int, status: int = 400) -> Callable[[dict[str, Any]], Reply]:

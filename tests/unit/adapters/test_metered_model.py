@@ -77,8 +77,9 @@ async def test_calls_in_flight_are_bounded() -> None:
     store, inner = MemoryStore(), GatedModel()
     model = metered(inner, store, in_flight=2)
     tasks = [asyncio.create_task(model.complete(request(n))) for n in range(6)]
-    for _ in range(5):
-        await asyncio.sleep(0)
+    async with asyncio.timeout(60):
+        while inner.most < 2:
+            await asyncio.sleep(0.001)
     inner.gate.set()
     await asyncio.gather(*tasks)
     assert inner.calls == 6

@@ -25,7 +25,7 @@ def settings_of(tmp_path: Path, url: str | None, **budget: float) -> Settings:
     models = {
         "base_url": url,
         "prices": {"teacher": {"prompt": 1e6, "completion": 0}},
-        "evaluated_prices": {"dear": {"prompt": 2e6, "completion": 1e6}},
+        "model_prices": {"dear": {"prompt": 2e6, "completion": 1e6}},
     }
     return Settings.model_validate({"store": str(tmp_path), "models": models, "budget": budget})
 

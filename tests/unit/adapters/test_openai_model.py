@@ -77,6 +77,16 @@ async def test_missing_usage_is_estimated(naps: Naps) -> None:
     with HttpEndpoint([answer("y" * 20, usage=False)]) as endpoint:
         completion = await model(endpoint.url, naps).complete(request())
     assert (completion.prompt_tokens, completion.completion_tokens) == (10, 5)
+    assert completion.estimated
+
+
+@pytest.mark.parametrize(
+    ("cost", "kept"), [(0.25, 0.25), (0, 0.0), ("free", None), (True, None), (-1, None), (None, None)]
+)
+async def test_what_the_endpoint_says_that_it_charged_is_kept(cost: object, kept: float | None, naps: Naps) -> None:
+    with HttpEndpoint([answer("y", cost=cost)]) as endpoint:
+        completion = await model(endpoint.url, naps).complete(request())
+    assert (completion.estimated, completion.reported_usd) == (False, kept)
 
 
 @pytest.mark.parametrize("text", [None, ""])

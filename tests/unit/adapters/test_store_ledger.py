@@ -1,9 +1,15 @@
 """Prices, what counts as spent, and the rows that the ledger leaves."""
 
+from datetime import timedelta
+from pathlib import Path
+
 import pytest
 
+from facet_dagster.adapters import ledger as ledgers
 from facet_dagster.adapters.ledger import StoreLedger
+from facet_dagster.adapters.parquet_store import ParquetStore
 from facet_dagster.errors import BudgetSpent
+from facet_dagster.records.base import now
 from facet_dagster.records.call import CallId, ChatRequest, Completion, LedgerRow, Message, Role
 from facet_dagster.testing.memory_store import MemoryStore
 
@@ -60,5 +66,52 @@ def test_what_an_earlier_process_of_the_run_paid_counts() -> None:
     ledger(store).write(request(), completion())
     resumed = ledger(store, usd=0.003)
     assert resumed.spent() == (1_100, pytest.approx(0.003))
-    with pytest.raises(BudgetSpent, match=r"0\.0030 USD of 0\.0030 are spent: raise FACET_BUDGET_USD"):
+    with pytest.raises(BudgetSpent, match=r"0\.0030 USD of 0\.0030 are spent by this run: raise FACET_BUDGET_USD"):
         resumed.check()
+
+
+def of_a_day(store: ParquetStore, run_id: str, **limits: float) -> StoreLedger:
+    prices = {Role.AUTHOR: (2.0, 10.0)}
+    free = {"budget_tokens": None, "budget_usd": None, "others_s": 0.0}
+    return StoreLedger(store, names=NAMES, prices=prices, run_id=run_id, **(free | limits))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        ({"day_usd": 0.006}, r"USD of 0\.0060 are spent by all runs today \(UTC\): raise FACET_BUDGET_DAY_USD"),
+        ({"day_tokens": 2_200}, r"2200 tokens of 2200 .* raise FACET_BUDGET_DAY_TOKENS"),
+    ],
+)
+def test_the_budget_of_a_day_counts_all_runs_and_says_so(tmp_path: Path, limits: dict[str, float], said: str) -> None:
+    store = ParquetStore(str(tmp_path))
+    mine, other = of_a_day(store, "run-1", **limits), of_a_day(ParquetStore(str(tmp_path)), "run-2")
+    mine.write(request(), completion())
+    mine.check()
+    other.write(request(attempt=1), completion(recorded=True))
+    other.write(request(attempt=2), completion())
+    store.compact()
+    with pytest.raises(BudgetSpent, match=said):
+        mine.check()
+    assert mine.spent() == (1_100, pytest.approx(0.003))
+
+
+def test_the_next_day_begins_with_nothing_spent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    book = of_a_day(ParquetStore(str(tmp_path)), "run-1", day_tokens=1)
+    book.write(request(), completion())
+    with pytest.raises(BudgetSpent):
+        book.check()
+    tomorrow = now() + timedelta(days=1)
+    monkeypatch.setattr(ledgers, "now", lambda: tomorrow)
+    book.check()
+
+
+def test_others_are_not_read_before_their_time(tmp_path: Path) -> None:
+    store = ParquetStore(str(tmp_path))
+    book = of_a_day(store, "run-1", day_tokens=1, others_s=3_600.0)
+    book.check()
+    of_a_day(ParquetStore(str(tmp_path)), "run-2").write(request(attempt=2), completion())
+    book.check()
+    book.write(request(), completion())
+    with pytest.raises(BudgetSpent, match="1100 tokens of 1"):
+        book.check()

@@ -1,6 +1,7 @@
 """Before a seed is rolled out, what a dead process left of its trials is kept and marked."""
 
 import asyncio
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -13,6 +14,7 @@ from facet_dagster.records.rollout import StopReason, Trial
 from facet_dagster.records.terms import RolloutTerms
 from facet_dagster.rollout.journal import journal
 from facet_dagster.rollout.trial import begin
+from facet_dagster.testing.memory_ledger import MemoryLedger
 from facet_dagster.testing.memory_store import MemoryStore
 from tests.unit.rollout.test_atif import turn
 
@@ -61,6 +63,17 @@ def bench(tmp_path, monkeypatch):
     bench = Bench(there)
     monkeypatch.setattr(attempts, "accepted_bench", lambda seed, workshop: bench)
     return bench
+
+
+async def test_what_harbors_agent_asked_is_in_the_ledger_once():
+    ledger, store = MemoryLedger(usd_per_token=0.5), MemoryStore()
+    job = Path(__file__).parents[2] / "fixtures" / "jobs" / "made"
+    trials, _ = attempts.import_jobs(job, store, job)
+    for trial in trials:
+        attempts._paid_by_harbor(trial, ledger)
+    paid = sum(trial.tokens for trial in trials)
+    assert paid > 0 and ledger.spent() == (paid, paid * 0.5)
+    assert len({request.fingerprint("m") for request, _ in ledger.calls}) == sum(len(trial.calls) for trial in trials)
 
 
 async def test_a_spent_budget_starts_nothing_and_leaves_nothing(bench, tmp_path):
