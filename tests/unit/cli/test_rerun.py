@@ -75,6 +75,7 @@ def rerun(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Componen
     def opened(*_: object, **__: object) -> Iterator[SimpleNamespace]:
         yield SimpleNamespace(store=store, tasks=tmp_path / "tasks")
 
+    monkeypatch.setattr("facet_dagster.cli.rerun.ParquetStore", lambda _: store)
     monkeypatch.setattr("facet_dagster.cli.rerun.open_workshop", opened)
     monkeypatch.setattr("facet_dagster.cli.rerun.new_run_id", lambda: "r")
     monkeypatch.setattr("facet_dagster.definitions.open_instance", lambda _: nullcontext())
