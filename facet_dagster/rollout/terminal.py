@@ -30,12 +30,15 @@ KEYS = re.compile(r"C-[a-z]|Escape|Enter|Tab|BSpace|Up|Down|Left|Right|PageUp|Pa
 # is said before something is read, since the engine's client loses what comes before it listens.
 _TOLD = 'read -r _; read -r stat < /proc/1/stat; read -r -a first <<< "${stat##*) }"; echo "born ${first[19]}"'
 _TMUX = "export LC_ALL=C.UTF-8 TERM=screen; exec tmux -u -L facet -f /dev/null -C"
+# A kind of terminal that cannot forget its history: what `clear` takes from the screen is still shown to the agent.
+_TERMINAL = "screen-256color"
 # The terminal's output is not repeated to the client, and the client has no say in the window's size.
 _FLAGS = "no-output,ignore-size"
 # The shell forgets the variable after its first prompt: later prompts and the agent's own settings are left alone.
 _PROMPT = rf"PS1='agent@{HOSTNAME}:\w\$ '; unset PROMPT_COMMAND"
 _START = f"""{_TOLD}
 {_TMUX} start-server \\; set-option -g history-limit {HISTORY_LINES} \\; set-option -g status off \\; \\
+  set-option -g default-terminal {_TERMINAL} \\; \\
   new-session -s main -x {COLUMNS} -y {ROWS} -f {_FLAGS} -e {shlex.quote(f"PROMPT_COMMAND={_PROMPT}")} \\
   -e "USER=$(id -un)" -e "LOGNAME=$(id -un)" -e SHELL=/bin/bash -e LC_ALL= 'bash --login'
 """

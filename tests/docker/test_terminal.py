@@ -100,18 +100,20 @@ async def test_a_large_file_can_be_typed(sandbox: DockerSandbox, base_image: str
         assert await container.read("/app/big.txt", max_bytes=1_000_000) == lines.encode()
 
 
-async def test_a_cleared_or_full_screen_is_shown_as_it_stands(sandbox: DockerSandbox, base_image: str) -> None:
+async def test_a_full_screen_is_shown_as_it_stands_and_clear_takes_nothing(
+    sandbox: DockerSandbox, base_image: str
+) -> None:
     async with sandbox.open(spec(base_image)) as container:
         terminal = Terminal(container)
         await terminal.start()
         paged = await terminal.exchange([("seq 1 500 > n; less n\n", 0.5)])
         assert paged.startswith("Current terminal screen:\n1\n2\n")
         assert "agent@task:/app$" in await terminal.exchange([("q", 0.3)])
-        assert (
-            (await terminal.exchange([("seq 300; clear; echo after\n", 0.5)]))
-            .rstrip()
-            .endswith("after\nagent@task:/app$")
-        )
+        shown = await terminal.exchange([("seq 300; clear; seq 100; clear; echo after\n", 0.5)])
+        rows = [row for row in shown.splitlines() if row.isdecimal()]
+        assert rows == [str(n) for n in (*range(1, 301), *range(1, 101))]
+        assert shown.startswith("New terminal output:\n") and shown.rstrip().endswith("after\nagent@task:/app$")
+        assert (await terminal.exchange([("echo more\n", 0.3)])).startswith("New terminal output:\nagent@task")
 
 
 CLIENT_ENDS = ["pkill -9 -x 'tmux: client'\n", "tmux detach-client -a\n", "tmux detach-client -s main\n"]
