@@ -1,4 +1,4 @@
-"""What becomes of each seed of a simulation: drawn by its id at the rates of FACET's funnel, so that a book can be kept.
+"""What becomes of each seed of a simulation: drawn by its id at the rates of FACET's funnel, so that there is a book.
 
 Belongs here: rates, the draw, and what store and Dagster must say of a seed in the end. How a fate is brought about
 stands in simulated_model.py and simulated_sandbox.py.

@@ -4,16 +4,17 @@ import json
 import random
 from collections.abc import Iterator
 
-_WORDS = (
-    "the a of and to in is that it for on with as this by from or at an be are was which have has not but all one "
-    "when where each every before after while then there these those into over under about between during report "
-    "table column entry record value total daily weekly region order price stock ledger archive backup schedule "
-    "merge filter sort count compare convert extract validate rename split join group clean check collect measure "
-    "format header field row line file folder path script command option result output input source target system "
-    "service request response message error warning update release version branch change review test build note "
-    "budget invoice customer supplier shipment warehouse sensor station route vehicle parcel delivery contract "
-    "employee team shift payroll leave meeting agenda minutes decision policy risk audit finding control owner"
-).split()
+_VOCABULARY = """
+the a of and to in is that it for on with as this by from or at an be are was which have has not but all one
+when where each every before after while then there these those into over under about between during report
+table column entry record value total daily weekly region order price stock ledger archive backup schedule
+merge filter sort count compare convert extract validate rename split join group clean check collect measure
+format header field row line file folder path script command option result output input source target system
+service request response message error warning update release version branch change review test build note
+budget invoice customer supplier shipment warehouse sensor station route vehicle parcel delivery contract
+employee team shift payroll leave meeting agenda minutes decision policy risk audit finding control owner
+"""
+_WORDS = _VOCABULARY.split()
 
 
 def prose(key: str, characters: int) -> str:
@@ -31,9 +32,10 @@ def dump_of_skills(count: int) -> Iterator[str]:
     for number in range(count):
         name = f"{'-'.join(random.Random(number).sample(_WORDS[40:], 3))}-{number}"
         body = "\n\n".join(
-            f"{step}. {prose(f'{number} {step}', 220)}\n\n```bash\npython3 step_{step}.py table_{number}.csv\n```"
+            f"{step}. {prose(f'{number} {step}', 220)}\n\n```bash\nsort -u table_{step}.csv > sorted_{step}.csv\n```"
             for step in range(1, 6)
         )
-        text = f"---\nname: {name}\ndescription: {prose(f'about {number}', 160)}\nlicense: MIT\n---\n\n# {name}\n\n{body}\n"
+        front = f"name: {name}\ndescription: {prose(f'about {number}', 160)}\nlicense: MIT"
+        text = f"---\n{front}\n---\n\n# {name}\n\n{body}\n"
         row = {"repo": f"simulated/{number % 97}", "path": f"skills/{name}/SKILL.md", "licence": "MIT", "text": text}
         yield json.dumps(row) + "\n"

@@ -100,7 +100,12 @@ def _analysis(request: ChatRequest, _: Fate) -> Answer:
 def _association(request: ChatRequest, _: Fate) -> Answer:
     skills = list(dict.fromkeys(_LISTED.findall(request.messages[0].content)))
     uses = {skill: prose(skill, 300) for skill in skills}
-    return {**_texts(request.call.subject, setting=800), "kept_skills": skills, "dropped_skills": {}, "use_of_each": uses}
+    return {
+        **_texts(request.call.subject, setting=800),
+        "kept_skills": skills,
+        "dropped_skills": {},
+        "use_of_each": uses,
+    }
 
 
 def _integration(request: ChatRequest, _: Fate) -> Answer:
@@ -133,7 +138,9 @@ def _consistency(_: ChatRequest, fate: Fate) -> Answer:
 
 def _manifest(request: ChatRequest, _: Fate) -> Answer:
     files = [{"path": ORDERS, "purpose": prose(request.call.subject, 900), "format": "CSV", "made_by": "inline"}]
-    files += [{"path": f"/app/data/notes_{n}.txt", "purpose": "notes", "format": "text", "made_by": "inline"} for n in (1, 2)]
+    files += [
+        {"path": f"/app/data/notes_{n}.txt", "purpose": "notes", "format": "text", "made_by": "inline"} for n in (1, 2)
+    ]
     probes = [{"id": "P1", "description": "the orders are there", "probe": f"test -s {ORDERS}"}]
     return {
         "directories": ["/app/out"], "files": files, "apt_packages": [], "pip_packages": [], "services": [],
@@ -148,7 +155,9 @@ def _materials(request: ChatRequest, fate: Fate) -> Answer:
     place = ORDERS if not broken or request.call.attempt % 2 == 0 or fate.builds > 3 else f"{ORDERS}.old"
     contents = {place: "\n".join(["id,price,status", *rows, ""])}
     contents |= {f"/app/data/notes_{n}.txt": prose(f"{seed} {n}", 7_000) + "\n" for n in (1, 2)}
-    contents |= {f"/app/data/stale_{n}.csv": f"id,price,status\n{n},{prose(f'{seed} stale', 2_000)},stale\n" for n in (1,)}
+    contents |= {
+        f"/app/data/stale_{n}.csv": f"id,price,status\n{n},{prose(f'{seed} stale', 2_000)},stale\n" for n in (1,)
+    }
     return {
         "apt_packages": [], "pip_packages": [], "generators": [], "services": [], "properties": [],
         "setup_commands": [f"{BREAKS} {request.call.attempt}"] if broken and place == ORDERS else [],

@@ -73,7 +73,7 @@ def simulated_workshop(settings: Settings, rates: Rates, run_id: str, model: Cha
 def differences(
     store: ParquetStore, rates: Rates, cells: Callable[[Component], set[str]], *, first_walk: bool
 ) -> list[str]:
-    """What the store's last outcomes, and the green `cells` of each component, say otherwise than the book; one line each."""
+    """What the store's last outcomes and the green `cells` of a component say otherwise than the book, line by line."""
     last = {row.seed: row for row in sorted(store.rows(SeedOutcome), key=lambda row: row.at)}
     seeds = [seed.seed_id for seed in store.rows(ScenarioSeed)]
     found = []
@@ -84,7 +84,9 @@ def differences(
             found.append(f"{seed}: the store says {said}, the book {written}: {row.evidence[:200] if row else ''}")
     for component in Component:
         green = {seed for seed in seeds if component in fate_of(seed, rates).made_by(first_walk=first_walk)}
-        found += [f"{component.value} of {seed}: green in one of Dagster and the book" for seed in green ^ cells(component)]
+        found += [
+            f"{component.value} of {seed}: green in one of Dagster and the book" for seed in green ^ cells(component)
+        ]
     return found
 
 
