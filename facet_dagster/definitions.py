@@ -13,6 +13,7 @@ from assets import construction, datasets, evaluation, maintenance, reports, rol
 from assets.partitions import scenario_seed
 from facet_dagster import errors, evaluations, pipeline, results
 from facet_dagster.records.outcome import Component
+from resources.event_log import instance_of
 from resources.settings import SettingsResource, StoreResource
 from resources.watching import NoOnlooker
 from resources.workshop import Session as Session  # callers build one for `overrides`
@@ -108,7 +109,7 @@ def open_instance(home: Path) -> dg.DagsterInstance:
         raise errors.SettingsError(
             f"{home} cannot be Dagster's home ({error.strerror}): set FACET_DAGSTER_HOME"
         ) from error
-    return dg.DagsterInstance.from_config(str(home.resolve()))
+    return instance_of(home.resolve())
 
 
 def register(seeds: Sequence[str], instance: dg.DagsterInstance) -> None:

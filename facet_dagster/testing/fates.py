@@ -134,5 +134,5 @@ def _rounds(draw: float, at_once: float, later: float, most: int) -> int:
     missed = 1 - (draw - at_once) / (1 - at_once)  # of those that failed at first, uniform in (0, 1]
     if missed <= 1 - later:
         return most + 1
-    left_by_each = (1 - later) ** (1 / most)
+    left_by_each = max(1 - later, 1e-9) ** (1 / most)
     return min(most, 1 + math.floor(math.log(missed) / math.log(left_by_each)))

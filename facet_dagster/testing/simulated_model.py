@@ -25,6 +25,13 @@ REQUIREMENTS = (
 _SKILL = re.compile(r"^## (\S+)$", re.MULTILINE)
 _LISTED = re.compile(r'"skill_id": ?"([^"]+)"')
 Answer = dict[str, Any] | str
+# What the lines of a toy solution mean to a real shell.
+SHELL = (
+    "#!/bin/bash",
+    "set -euo pipefail",
+    'put() { printf \'%b\' "$2" > "$1"; }',
+    "fail() { echo 'sort: cannot read'; exit 1; }",
+)
 
 
 class SimulatedModel:
@@ -153,6 +160,7 @@ def _materials(request: ChatRequest, fate: Fate) -> Answer:
     seed, broken = request.call.subject, request.call.attempt < fate.builds
     rows = [f"{number},{len(seed) * number % 97},{'kept' if number < 7 else 'stale'}" for number in range(1, 150)]
     place = ORDERS if not broken or request.call.attempt % 2 == 0 or fate.builds > 3 else f"{ORDERS}.old"
+    breaks = [f"{BREAKS} {request.call.attempt}"] if broken and place == ORDERS else []
     contents = {place: "\n".join(["id,price,status", *rows, ""])}
     contents |= {f"/app/data/notes_{n}.txt": prose(f"{seed} {n}", 7_000) + "\n" for n in (1, 2)}
     contents |= {
@@ -160,7 +168,7 @@ def _materials(request: ChatRequest, fate: Fate) -> Answer:
     }
     return {
         "apt_packages": [], "pip_packages": [], "generators": [], "services": [], "properties": [],
-        "setup_commands": [f"{BREAKS} {request.call.attempt}"] if broken and place == ORDERS else [],
+        "setup_commands": ["install -d -o agent out", *breaks],
         "files": [{"path": path, "content": text, "executable": False} for path, text in contents.items()],
     }  # fmt: skip
 
@@ -183,25 +191,31 @@ def _solution(request: ChatRequest, fate: Fate) -> Answer:
     fails = [f"fail # {round}"] if fate.fault is Fault.SOLUTION and round < fate.repairs else []
     comments = [f"# {line}" for line in prose(f"{seed} script", 3_500).split(". ")]
     puts = [f"put {REPORT} '{report_of(seed)}'", f"put {SUMMARY} '{summary_of(seed)}'"]
-    script = "\n".join(["#!/bin/bash", "set -euo pipefail", f"# round {round}", *comments, *fails, *puts, ""])
+    script = "\n".join([*SHELL, f"# round {round}", *comments, *fails, *puts, ""])
     return {"script": script, **_texts(seed, workflow=600)}
 
 
 def _verifier(request: ChatRequest, fate: Fate) -> Answer:
+    """Comments demand what the assertions demand: toy containers read the former, real ones run the latter."""
     seed, round = request.call.subject, request.call.round
     fault = fate.fault if round < fate.repairs else None
-    wanted = {REPORT: report_of(seed), SUMMARY: summary_of(seed)}
-    if fault is Fault.WRONG:
-        wanted[SUMMARY] = "{}"
+    wanted = {REPORT: report_of(seed), SUMMARY: "{}" if fault is Fault.WRONG else summary_of(seed)}
     tests = []
     for number, (path, _) in enumerate(REQUIREMENTS, 1):
-        demand = f"# some {path}" if fault is Fault.WEAK else f"# want {path} {wanted[path]}"
+        demand, check = f"# want {path} {wanted[path]}", f"text == {_text(wanted[path])!r}"
+        if fault is Fault.WEAK:
+            demand, check = f"# some {path}", "'t' in text"
+        read = f"    text = Path({path!r}).read_text()\n"
+        if fault is Fault.BLIND:
+            demand, check, read = "# nothing", f"text.count({str(number)!r}) == 0", "    text = str(Path('/app'))\n"
         comment = "\n".join(f"    # {line}" for line in prose(f"{seed} test {number}", 1_500).split(". "))
-        tests.append(
-            f"{'# nothing' if fault is Fault.BLIND else demand}\ndef test_r{number}_holds():\n{comment}\n"
-            f"    text = Path({path!r}).read_text()\n    assert text.count('{number}') > 0, 'it is not there'\n"
-        )
+        body = f"{comment}\n{read}    assert {check}, 'expected other content'\n"
+        tests.append(f"{demand}\ndef test_r{number}_holds():\n{body}")
     return {"test_file": f"# round {round}\nfrom pathlib import Path\n\n\n" + "\n\n".join(tests)}
+
+
+def _text(escaped: str) -> str:
+    return escaped.replace("\\n", "\n")
 
 
 def _diagnose(request: ChatRequest, fate: Fate) -> Answer:
