@@ -3,8 +3,8 @@
 Skills, seeds, construction, rollouts, datasets and reports through Dagster on a real store and instance; model and
 container engine are simulated, take no time, and fail at the paper's rates (facet_dagster/testing). Measured, each
 number of seeds (default 7852) in a process of its own: seconds by stage, peak memory, what the store and Dagster's
-partitions say otherwise than the book, the second walk (what met trouble is done, nothing else), and the funnel query
-after compaction. `--batch N`: construction and rollouts in runs of N seeds, as a backfill makes them; otherwise as
+partitions say otherwise than the book, once more after what met trouble was walked again, and the funnel query after
+compaction. `--batch N`: construction and rollouts in runs of N seeds, as a backfill makes them; otherwise as
 `facet run` does. `--profile FILE` writes a profile of the stages for pstats.
 """
 
@@ -30,7 +30,7 @@ from facet_dagster.adapters.parquet_store import ParquetStore
 from facet_dagster.pipeline import find_seeds
 from facet_dagster.records.outcome import Component
 from facet_dagster.settings import Settings
-from facet_dagster.testing.fates import Rates
+from facet_dagster.testing.fates import Rates, fate_of
 from facet_dagster.testing.simulated_workshop import counts, differences, simulated_settings, simulated_workshop
 from facet_dagster.workshop import Workshop
 from facet_dagster.yields.views import run_query
@@ -75,8 +75,9 @@ def _measure(folder: Path, seeds: int, batch: int, profile: Path | None) -> int:
         for names in (line.SKILLS, line.SEEDING, line.CONSTRUCTION, line.ROLLOUTS):
             _stage(names, settings, workshop, instance, batch)
         wrong = _compared(workshop, instance, first_walk=True)
+        troubled = [seed.seed_id for seed in find_seeds(workshop) if _troubled(seed.seed_id)]
         for names in (line.CONSTRUCTION, line.ROLLOUTS):
-            _stage(names, settings, workshop, instance, batch, title="again: ")
+            _stage(names, settings, workshop, instance, batch, again=troubled)
         wrong += _compared(workshop, instance, first_walk=False)
         with _timed("compaction"):
             ParquetStore(settings.store).compact()
@@ -100,7 +101,12 @@ def _measure(folder: Path, seeds: int, batch: int, profile: Path | None) -> int:
 
 
 def _stage(
-    names: Sequence[str], settings: Settings, workshop: Workshop, instance: line.Instance, batch: int, title: str = ""
+    names: Sequence[str],
+    settings: Settings,
+    workshop: Workshop,
+    instance: line.Instance,
+    batch: int,
+    again: Sequence[str] | None = None,
 ) -> None:
     overrides = {
         "workshop": line.Session(settings, workshop),
@@ -109,8 +115,8 @@ def _stage(
         "onlooker": NoOnlooker(),
     }
     partitioned = names in (line.CONSTRUCTION, line.ROLLOUTS)
-    with _timed(f"{title}{names[0]}"):
-        for seeds in _batches(workshop, batch) if partitioned else [None]:
+    with _timed(names[0] if again is None else f"again {names[0]} of {len(again)}"):
+        for seeds in _batches(workshop, batch, again) if partitioned else [None]:
             _made(names, instance, seeds, overrides)
 
 
@@ -122,8 +128,15 @@ def _made(
         raise SystemExit(f"{names[0]}: {result.trouble.kind}: {result.trouble.message}")
 
 
-def _batches(workshop: Workshop, size: int) -> Iterator[list[str]]:
-    seeds = [seed.seed_id for seed in find_seeds(workshop)]
+def _troubled(seed: str) -> bool:
+    fate = fate_of(seed, RATES)
+    return fate.stalls or (fate.accepted and fate.rollout_trouble)
+
+
+def _batches(workshop: Workshop, size: int, chosen: Sequence[str] | None) -> Iterator[Sequence[str]]:
+    seeds = chosen if chosen is not None else [seed.seed_id for seed in find_seeds(workshop)]
+    if not seeds:
+        return
     for start in range(0, len(seeds), size or len(seeds)):
         yield seeds[start : start + (size or len(seeds))]
 
