@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from itertools import islice
 from pathlib import Path
 from uuid import uuid4
 
@@ -36,7 +37,7 @@ def main(repeats: int, tasks: int | None) -> None:
     print(f"machine: {platform.platform()}, {os.cpu_count()} CPUs, load {busy:.1f}; {repeats} builds each way")
     with open_workshop(load(os.environ), run_id=f"bench-{os.getpid()}") as workshop:
         base = ensure_base(connect(), print)
-        ratios = [asyncio.run(_measure(bench, repeats, base)) for bench in accepted_benches(workshop)[:tasks]]
+        ratios = [asyncio.run(_measure(bench, repeats, base)) for bench in islice(accepted_benches(workshop), tasks)]
     if ratios:
         print(
             f"build and probe / bare build, median over {len(ratios)} tasks: {statistics.median(ratios):.2f} x [<= 1.2]"
