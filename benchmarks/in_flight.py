@@ -144,13 +144,14 @@ def _replayed(works: dict[str, list[Work]], in_flight: int) -> float:
     base = ensure_base(client, print)
     made: list[str] = []
     began = time.monotonic()
-    with ThreadPoolExecutor(in_flight) as pool:
-        for done in [pool.submit(_Raw(client, base, made).all, of_seed) for of_seed in works.values()]:
-            done.result()
-    seconds = time.monotonic() - began
-    for image in made:
-        client.images.remove(image, force=True)
-    return seconds
+    try:
+        with ThreadPoolExecutor(in_flight) as pool:
+            for done in [pool.submit(_Raw(client, base, made).all, of_seed) for of_seed in works.values()]:
+                done.result()
+        return time.monotonic() - began
+    finally:
+        for image in made:
+            client.images.remove(image, force=True)
 
 
 class _Raw:

@@ -60,6 +60,7 @@ def main() -> int:
     if given.child:
         return _line(Path(given.child[0]), given.child[1], given.seeds)
     print(f"machine: {platform.platform()}, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}", flush=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that everything is taken down
     with tempfile.TemporaryDirectory() as name, _small_disk(Path(name)) as ballast:
         return _soak(Path(name), given, ballast)
 
