@@ -75,7 +75,8 @@ def _terminal(container: FakeContainer, _script: str, data: bytes) -> bytes:
     if data == b"\n":
         return b"born 1\n"
     said = []
-    for number, line in enumerate(data.splitlines()):
+    lines = [part for line in data.splitlines() for part in line.split(b" ; ")]  # what is asked at once, apart
+    for number, line in enumerate(lines):
         text = b""
         if sent := _SENT.match(line):
             work(container, _OCTAL.sub(lambda m: bytes([int(m[1], 8)]), sent[1]).decode())
