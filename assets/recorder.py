@@ -81,14 +81,14 @@ class Recorder:
         materialisation and that run failed, however often it was materialised before. A partial selection that
         did not end well is left as it is: there, what was not made was asked for and is missing.
         """
-        accepted = outcome.status is Status.ACCEPTED
-        if not accepted and self._wanted != frozenset(Component):
+        missing, accepted = self._missing(outcome.seed), outcome.status is Status.ACCEPTED
+        if not missing or (not accepted and self._wanted != frozenset(Component)):
             return
         current: dict[Component, ComponentVersion] = {}
         for version in self._store.rows(ComponentVersion, outcome.seed):
             if not isinstance(version.body, Rejected):
                 current[version.component] = version
-        for component in self._missing(outcome.seed):
+        for component in missing:
             found = current.get(component)
             if found and found.rejected is None and (accepted or component is not Component.TASK):
                 yield found

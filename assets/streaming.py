@@ -4,7 +4,11 @@ Dagster's log handler may be called from the op's own thread only, so work never
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Generator
+import signal
+import threading
+from collections.abc import Callable, Coroutine, Generator, Iterator
+from contextlib import contextmanager
+from types import FrameType
 from typing import Any, TypeVar
 
 import dagster as dg
@@ -12,6 +16,7 @@ import dagster as dg
 Event = dg.AssetMaterialization | dg.AssetObservation
 Put = Callable[[Event], None]
 T = TypeVar("T")
+Handler = Callable[[int, FrameType | None], Any]
 
 
 def stream(work: Callable[[Put], Coroutine[Any, Any, T]]) -> Generator[Event, None, T]:
@@ -34,6 +39,38 @@ def stream(work: Callable[[Put], Coroutine[Any, Any, T]]) -> Generator[Event, No
     with asyncio.Runner() as runner:
         loop = runner.get_loop()
         task = loop.create_task(run())
-        while (event := loop.run_until_complete(queue.get())) is not None:
-            yield event
+        with _signals_at_rest(loop, task) as raise_pending:
+            while (event := loop.run_until_complete(queue.get())) is not None:
+                yield event
+            raise_pending()
         return loop.run_until_complete(task)
+
+
+@contextmanager
+def _signals_at_rest(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any]) -> Iterator[Callable[[], None]]:
+    """Signals end the task, and are handled as before once it has ended: by what is yielded.
+
+    What a handler raises while the loop is at work would be lost: asyncio logs it when it comes up in a callback, and
+    gives it to whoever awaits the task in which it came up, who may wait for many others first.
+    """
+    came: list[int] = []
+    ours = [] if threading.current_thread() is not threading.main_thread() else [signal.SIGINT, signal.SIGTERM]
+    before: dict[int, Handler] = {n: found for n in ours if callable(found := signal.getsignal(n))}
+
+    def note(number: int) -> None:
+        came.append(number)
+        task.cancel()
+
+    def raise_pending() -> None:
+        while came:
+            number = came.pop(0)
+            before[number](number, None)
+
+    for number in before:
+        loop.add_signal_handler(number, note, number)
+    try:
+        yield raise_pending
+    finally:
+        for number, handler in before.items():
+            loop.remove_signal_handler(number)
+            signal.signal(number, handler)

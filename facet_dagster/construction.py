@@ -86,6 +86,7 @@ class _Walk:
     versions: list[ComponentVersion] = field(default_factory=list)
     latest: dict[Component, ComponentVersion] = field(default_factory=dict)
     round: int = 0
+    _paid: dict[str, tuple[int, float]] = field(default_factory=dict)
 
     def resume(self) -> None:
         """Take up what the store holds: the last usable version of each component, and the rounds used."""
@@ -269,8 +270,12 @@ class _Walk:
             self.bench.bodies[version.component] = version.body
 
     def _spent(self) -> tuple[int, float]:
-        rows = self.bench.workshop.store.rows(LedgerRow, self.bench.seed.seed_id)
-        return sum(r.prompt_tokens + r.completion_tokens for r in rows), sum(r.cost_usd for r in rows)
+        """Tokens and US dollars of the seed's calls; of the ledger only rows that have come since are read."""
+        store, seed = self.bench.workshop.store, self.bench.seed.seed_id
+        fresh = [key for key in store.keys(LedgerRow, seed) if key not in self._paid]
+        rows = store.get_all(LedgerRow, seed, fresh)
+        self._paid |= {key: (row.prompt_tokens + row.completion_tokens, row.cost_usd) for key, row in rows.items()}
+        return sum(tokens for tokens, _ in self._paid.values()), sum(usd for _, usd in self._paid.values())
 
     def _stale(self, component: Component) -> bool:
         return self.latest[component].inputs != self.bench.inputs(component)

@@ -13,6 +13,7 @@ from assets import construction, datasets, evaluation, maintenance, reports, rol
 from assets.partitions import scenario_seed
 from facet_dagster import errors, evaluations, pipeline, results
 from facet_dagster.records.outcome import Component
+from resources.event_log import instance_of
 from resources.settings import SettingsResource, StoreResource
 from resources.watching import NoOnlooker
 from resources.workshop import Session as Session  # callers build one for `overrides`
@@ -34,6 +35,8 @@ REPORTS = ("yield_report", "cost_report", "scheme_report", "behaviour_report")
 Instance = dg.DagsterInstance
 
 _PARTITIONED = frozenset((*CONSTRUCTION, *ROLLOUTS))
+# Dagster keeps all events of a run in memory, pages included, until it ends: about 0.2 MB per seed.
+SEEDS_PER_RUN = 250
 _RANGE_START, _RANGE_END = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
 
 # Written where an instance has no configuration yet. Steps print nothing: what they say is metadata, and
@@ -106,7 +109,7 @@ def open_instance(home: Path) -> dg.DagsterInstance:
         raise errors.SettingsError(
             f"{home} cannot be Dagster's home ({error.strerror}): set FACET_DAGSTER_HOME"
         ) from error
-    return dg.DagsterInstance.from_config(str(home.resolve()))
+    return instance_of(home.resolve())
 
 
 def register(seeds: Sequence[str], instance: dg.DagsterInstance) -> None:
@@ -159,8 +162,8 @@ def materialise(
     """Materialise assets in this process, as the user interface would: same assets, same instance, same events.
 
     `names` are all partitioned by seed or all not. `seeds` (None: every registered one) become one run per
-    contiguous range. Raises SettingsError for an unknown asset or an unregistered seed, KeyboardInterrupt when a
-    signal ended the run, never for a run that failed.
+    contiguous range of at most SEEDS_PER_RUN. Raises SettingsError for an unknown asset or an unregistered seed,
+    KeyboardInterrupt when a signal ended the run, never for a run that failed.
     """
     known = {*SKILLS, *SEEDING, *DATASETS, *EVALUATION, *REPORTS, *_PARTITIONED}
     if unknown := set(names) - known:
@@ -188,18 +191,20 @@ def materialise(
 
 
 def _ranges(instance: dg.DagsterInstance, seeds: Sequence[str] | None) -> list[tuple[str, str]]:
-    """First and last key of each contiguous stretch, in the order in which the seeds were registered."""
+    """First and last key of each contiguous stretch, cut to length, in the order in which the seeds were registered."""
     registered = list(instance.get_dynamic_partitions(scenario_seed.name or ""))
     wanted = set(registered if seeds is None else seeds)
     if unknown := wanted - set(registered):
         raise errors.SettingsError(f"seed {sorted(unknown)[0]!r} is not a partition: make scenario_seeds first")
-    ranges: list[tuple[str, str]] = []
+    stretches: list[list[str]] = []
     previous_wanted = False
     for key in registered:
         if key in wanted:
-            ranges = [*ranges[:-1], (ranges[-1][0], key)] if previous_wanted else [*ranges, (key, key)]
+            if not previous_wanted or len(stretches[-1]) == SEEDS_PER_RUN:
+                stretches.append([])
+            stretches[-1].append(key)
         previous_wanted = key in wanted
-    return ranges
+    return [(stretch[0], stretch[-1]) for stretch in stretches]
 
 
 def _range_tags(first: str | None, last: str | None) -> dict[str, str]:

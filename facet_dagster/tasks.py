@@ -1,6 +1,6 @@
 """Accepted bundles: their export as Harbor tasks, and taking one up again from the store."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from facet_dagster.datasets.harbor import TaskTerms, export_task
@@ -87,10 +87,10 @@ def standing_bundles(store: Store) -> set[tuple[str, str]]:
     return {(seed_id, bundle_of(bodies)) for seed_id, bodies in of_seed if stands(bodies)}
 
 
-def accepted_benches(workshop: Workshop) -> list[Bench]:
-    """Every seed with a task that still stands, in the order of the seeds' ids."""
+def accepted_benches(workshop: Workshop) -> Iterator[Bench]:
+    """Every seed with a task that still stands, in the order of the seeds' ids; one after the other in memory."""
     benches = (accepted_bench(seed.seed_id, workshop) for seed in workshop.store.rows(ScenarioSeed))
-    return [bench for bench in benches if bench is not None]
+    return (bench for bench in benches if bench is not None)
 
 
 def accepted_bench(seed_id: str, workshop: Workshop) -> Bench | None:

@@ -27,6 +27,7 @@ Address = tuple[str, str]  # group, key
 COMPACTED = "_compacted"  # no group can be called so, see store_files.file_name
 _SUFFIX = ".parquet"
 _FILES_KEPT = 8  # compacted files whose bytes stay in memory
+_MERGED = 32_000_000  # characters of records that one compacted file takes in
 _GROUPS_AT_ONCE = 16  # row groups that are read in one go
 
 
@@ -36,7 +37,8 @@ class Table:
     def __init__(self, files: StoreFiles, name: str) -> None:
         self._files = files
         self._folder = files.path(name)
-        self._index: dict[Address, tuple[str, int]] = {}  # -> compacted file, row
+        # group -> key -> compacted file, row: what belongs together is found without looking at all the rest
+        self._index: dict[str, dict[str, tuple[str, int]]] = {}
         self._seen: set[str] = set()
         self._kept: OrderedDict[str, pq.ParquetFile] = OrderedDict()
 
@@ -47,7 +49,7 @@ class Table:
         if self._files.exists(path):
             return False
         self._refresh()
-        return address not in self._index and self._files.write(path, parquet_bytes([record]))
+        return self._place(address) is None and self._files.write(path, parquet_bytes([record]))
 
     def put_all(self, records: Sequence[StoredRecord]) -> int:
         """Write the rows whose address is free into one compacted file; how many those were."""
@@ -58,7 +60,7 @@ class Table:
         fresh: dict[Address, StoredRecord] = {}
         for record in records:
             address = (record.group, record.key)
-            if address not in self._index and self._single(address) not in taken:
+            if self._place(address) is None and self._single(address) not in taken:
                 fresh.setdefault(address, record)
         self._write_compacted([fresh[address] for address in sorted(fresh)])
         return len(fresh)
@@ -66,7 +68,7 @@ class Table:
     def get(self, kind: type[R], group: str, key: str) -> R | None:
         """One row: one file is opened, or one row group of a compacted file."""
         address = (group, key)
-        if address not in self._index:
+        if self._place(address) is None:
             path = self._single(address)
             data = self._files.read(path)
             if data is not None:
@@ -74,9 +76,10 @@ class Table:
                     text = str(_open(data).read(columns=["record"], use_threads=False)["record"][0])
                 return parse(kind, text, path)
             self._refresh()
-        if address not in self._index:
+        place = self._place(address)
+        if place is None:
             return None
-        path, row = self._index[address]
+        path, row = place
         ((_, text),) = self._records(path, [row])
         return parse(kind, text, path)
 
@@ -86,7 +89,7 @@ class Table:
         self._refresh()
         found: dict[Address, R] = {}
         for address in wanted:
-            if address not in self._index and (row := self._read_single(self._single(address))):
+            if self._place(address) is None and (row := self._read_single(self._single(address))):
                 found[address] = parse(kind, row[1], self._single(address))
         self._refresh()  # what was compacted while we looked
         found.update(self._from_compacted(kind, [each for each in wanted if each not in found]))
@@ -100,15 +103,15 @@ class Table:
             if row:
                 found[row[0]] = parse(kind, row[1], path)
         self._refresh()
-        found.update(self._from_compacted(kind, [each for each in self._index if group in (None, each[0])]))
+        found.update(self._from_compacted(kind, list(self._indexed(group))))
         return [found[address] for address in sorted(found)]
 
     def _from_compacted(self, kind: type[R], wanted: Sequence[Address]) -> dict[Address, R]:
         """Those that stand in compacted files, file by file."""
         by_file: dict[str, dict[int, Address]] = {}
         for address in wanted:
-            if address in self._index:
-                path, row = self._index[address]
+            if (place := self._place(address)) is not None:
+                path, row = place
                 by_file.setdefault(path, {})[row] = address
         with _uncollected():
             return {
@@ -127,7 +130,7 @@ class Table:
             elif row := self._read_single(path):
                 found.add(row[0])
         self._refresh()
-        found.update(address for address in self._index if group in (None, address[0]))
+        found.update(self._indexed(group))
         return sorted(found)
 
     def fields(self, names: Sequence[str], seen: set[str]) -> list[tuple[Any, ...]]:
@@ -149,15 +152,33 @@ class Table:
         return [*self._singles(None), *self._compacted_paths()]
 
     def compact(self, kind: type[R]) -> int:
-        """Merge the single files into one; how many there were. Safe at any time, by several processes at once."""
+        """Merge the single files into larger ones; how many there were. Safe at any time, by several processes."""
         self._refresh()
-        paths = list(self._singles(None))
-        rows = {p: row for p in paths if (row := self._read_single(p))}
-        fresh = {address: text for address, text in rows.values() if address not in self._index}
+        merged, bytes_ = dict[str, tuple[Address, str]](), 0
+        count = 0
+        for path in list(self._singles(None)):
+            if row := self._read_single(path):
+                merged[path] = row
+                bytes_ += len(row[1])
+            if bytes_ > _MERGED:  # all at once would not fit in memory
+                count, bytes_ = count + self._merge(kind, merged), 0
+                merged = {}
+        return count + self._merge(kind, merged)
+
+    def _merge(self, kind: type[R], rows: dict[str, tuple[Address, str]]) -> int:
+        """Write the rows of single files, by path, into one compacted file and remove them; how many there were."""
+        fresh = {address: text for address, text in rows.values() if self._place(address) is None}
         self._write_compacted([parse(kind, fresh[address], self._folder) for address in sorted(fresh)])
         for path in rows:
             self._files.remove(path)
         return len(rows)
+
+    def _place(self, address: Address) -> tuple[str, int] | None:
+        return self._index.get(address[0], {}).get(address[1])
+
+    def _indexed(self, group: str | None) -> Iterator[Address]:
+        groups = self._index if group is None else [group]
+        return ((each, key) for each in groups for key in self._index.get(each, ()))
 
     def _write_compacted(self, records: Sequence[StoredRecord]) -> None:
         if records:
@@ -193,7 +214,7 @@ class Table:
             with _damage(path):
                 table = self._compacted(path).read(columns=["group_", "key_"], use_threads=False)
             for row, address in enumerate(zip(table["group_"].to_pylist(), table["key_"].to_pylist(), strict=True)):
-                self._index.setdefault(address, (path, row))
+                self._index.setdefault(address[0], {}).setdefault(address[1], (path, row))
             self._seen.add(path)
 
     def _records(self, path: str, rows: Collection[int]) -> Iterator[tuple[int, str]]:

@@ -111,7 +111,7 @@ def materialise(
     result = line.materialise(names, instance=instance, seeds=seeds, overrides=overrides)
     if result.trouble is not None:
         raise RunFailed(result.trouble.message, result.trouble.exit_code)
-    return result.failures[0].message if result.failures else ""
+    return "; ".join(failure.message for failure in result.failures)
 
 
 def _summary(settings: Settings, console: Console, workshop: Workshop, seconds: float) -> None:

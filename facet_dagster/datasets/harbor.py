@@ -6,11 +6,12 @@ build context are passed in, as the environment's own station renders them.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment as Jinja
-from jinja2 import StrictUndefined
+from jinja2 import StrictUndefined, Template
 
 from facet_dagster.datasets import toml
 from facet_dagster.datasets.folder import content_hash, replace_folder
@@ -115,10 +116,15 @@ def _template(name: str, path: str) -> FileEntry:
 
 
 def _render(name: str, variables: Mapping[str, Any]) -> FileEntry:
+    return FileEntry(path=name, content=_compiled(name).render(**variables))
+
+
+@cache
+def _compiled(name: str) -> Template:
     jinja = Jinja(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
     jinja.filters.update(toml=toml.value, toml_key=toml.key, cell=_cell)
     source = (TEMPLATES / f"{name}.j2").read_text(encoding="utf-8")
-    return FileEntry(path=name, content=jinja.from_string(source).render(**variables))
+    return jinja.from_string(source)
 
 
 def _cell(text: str) -> str:

@@ -5,10 +5,11 @@ Belongs here: rendering. What may stand in materials is decided in check.py; the
 """
 
 import shlex
+from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment as Jinja
-from jinja2 import StrictUndefined
+from jinja2 import StrictUndefined, Template
 
 from facet_dagster.records.container import FileEntry
 from facet_dagster.records.environment import Materials, Service
@@ -22,9 +23,7 @@ def render_dockerfile(materials: Materials, *, standalone: bool = True) -> str:
     """The Dockerfile. `standalone` starts from a public image and installs the common base itself; otherwise the
     build argument BASE_IMAGE must name an image that already holds that base."""
     head = (TEMPLATES / "base.dockerfile").read_text(encoding="utf-8") if standalone else BARE_HEAD
-    source = (TEMPLATES / "dockerfile.tail.j2").read_text(encoding="utf-8")
-    jinja = Jinja(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
-    tail = jinja.from_string(source).render(
+    tail = _tail().render(
         apt_packages=[shlex.quote(name) for name in sorted(set(materials.apt_packages))],
         pip_packages=[shlex.quote(name) for name in sorted(set(materials.pip_packages))],
         generators=[generator.name for generator in materials.generators],
@@ -34,6 +33,12 @@ def render_dockerfile(materials: Materials, *, standalone: bool = True) -> str:
         has_services=bool(materials.services),
     )
     return head.rstrip() + "\n" + tail
+
+
+@cache
+def _tail() -> Template:
+    jinja = Jinja(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
+    return jinja.from_string((TEMPLATES / "dockerfile.tail.j2").read_text(encoding="utf-8"))
 
 
 def on_local_base(dockerfile: str) -> str:

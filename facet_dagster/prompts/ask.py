@@ -8,6 +8,7 @@ says `infeasible`, is a rejection of the component (a value); trouble of the end
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
@@ -130,8 +131,9 @@ def _correction(misfit: str) -> str:
 
 def _contract(question: Question[Any]) -> Rendered:
     """How to answer, appended to every prompt in the same words."""
+    answer: type[BaseModel] = question.answer
     variables = {
-        "schema": json.dumps(_schema(question.answer), ensure_ascii=False),
+        "schema": json.dumps(_schema(answer), ensure_ascii=False),
         "looks": question.looks if question.look else 0,
         "commands_per_look": COMMANDS_PER_LOOK,
         "look_output": LOOK_OUTPUT,
@@ -141,8 +143,9 @@ def _contract(question: Question[Any]) -> Rendered:
     return render("shared/contract", variables)
 
 
+@cache
 def _schema(kind: type[BaseModel]) -> dict[str, Any]:
-    """JSON schema of the answer without what only people read."""
+    """JSON schema of the answer without what only people read; not to be changed, since all share it."""
     cleaned: dict[str, Any] = _clean(kind.model_json_schema())
     return cleaned
 

@@ -7,7 +7,7 @@ that it cannot close its own frame.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +58,12 @@ def names() -> list[str]:
 def render(name: str, variables: Mapping[str, Any]) -> Rendered:
     """Render `station/name`. A variable that is missing raises jinja2.UndefinedError: a bug, not an answer."""
     text = _environment().get_template(f"{name}.md.j2").render(**variables)
-    return Rendered(text=text.strip() + "\n", prompt_hash=digest_of("".join(_sources(f"{name}.md.j2"))))
+    return Rendered(text=text.strip() + "\n", prompt_hash=_hash_of(name))
+
+
+@cache
+def _hash_of(name: str) -> str:
+    return digest_of("".join(_sources(f"{name}.md.j2")))
 
 
 def _sources(template: str) -> list[str]:

@@ -5,6 +5,7 @@ Belongs here: what the contract suites of the two ports ask for. Does not belong
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from itertools import count
 
 from facet_dagster.errors import InfrastructureError
 from facet_dagster.records.container import (
@@ -56,7 +57,7 @@ class FakeContainer:
 
     async def freeze(self) -> str:
         """Keep the tree as an image of the sandbox."""
-        image = f"facet-frozen:{len(self._sandbox.frozen)}"
+        image = f"facet-frozen:{next(self._sandbox.numbers)}"
         self._sandbox.frozen.append(image)
         self._sandbox.images[image] = dict(self.files)
         return image
@@ -107,6 +108,7 @@ class FakeSandbox:
         self.reply = reply
         self.images: dict[str, Tree] = {name: dict(tree) for name, tree in (images or {}).items()}
         self.frozen: list[str] = []
+        self.numbers = count()
         self.opened: list[FakeContainer] = []
         self.running: list[FakeContainer] = []
 

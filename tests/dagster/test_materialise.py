@@ -22,6 +22,7 @@ from facet_dagster.definitions import (
 from facet_dagster.errors import BudgetSpent, EngineUnavailable, InfrastructureError, SettingsError
 from facet_dagster.records.bundle import ComponentVersion
 from facet_dagster.records.outcome import Component
+from resources.event_log import KeptEngines
 from resources.workshop import WorkshopResource
 
 MADE, FAILED = AssetPartitionStatus.MATERIALIZED, AssetPartitionStatus.FAILED
@@ -52,6 +53,37 @@ def test_a_rejected_seed_is_red_exactly_where_something_is_missing(
     assert not result.success and result.trouble is None
     assert "1 of 4 seeds" in result.failures[0].message and "1 rejected" in result.failures[0].message
     assert sorted(notebook.ended_seeds) == list(SEEDS)
+
+
+def test_many_seeds_become_runs_that_fit_in_memory(
+    instance: dg.DagsterInstance, overrides: Mapping[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dagster holds all events of a run in memory until it ends."""
+    monkeypatch.setattr("facet_dagster.definitions.SEEDS_PER_RUN", 3)
+    result = materialise(CONSTRUCTION, instance=instance, overrides=overrides)
+    assert {name: statuses(instance, name) for name in CONSTRUCTION} == expected()
+    runs = [instance.get_run_by_id(run_id) for run_id in result.run_ids]
+    told = [
+        (run.tags.get("dagster/partition"), run.tags.get("dagster/asset_partition_range_end")) for run in runs if run
+    ]
+    assert told == [(None, "delta"), ("gamma", None)]
+    assert ["1 of 3 seeds" in failure.message for failure in result.failures] == [True]
+
+
+def test_the_event_log_of_a_home_is_read_alike_by_dagsters_own_class(
+    tmp_path: Path, overrides: Mapping[str, object]
+) -> None:
+    """The web server opens the same files with the class that Dagster brings."""
+    with open_instance(tmp_path) as ours:
+        assert isinstance(ours.event_log_storage, KeptEngines)
+        ours.add_dynamic_partitions(scenario_seed.name or "", list(SEEDS))
+        materialise(CONSTRUCTION, instance=ours, overrides=overrides)
+        # While ours is still open, as the web server reads beside a run.
+        with dg.DagsterInstance.from_config(str(tmp_path)) as dagsters:
+            assert not isinstance(dagsters.event_log_storage, KeptEngines)
+            assert {name: statuses(dagsters, name) for name in CONSTRUCTION} == expected()
+            dagsters.add_dynamic_partitions(scenario_seed.name or "", ["later"])
+        assert "later" in ours.get_dynamic_partitions(scenario_seed.name or "")
 
 
 def test_the_page_of_the_failed_component_says_why(

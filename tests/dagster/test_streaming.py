@@ -1,6 +1,8 @@
 """The bridge from asynchronous work to yielded events."""
 
 import asyncio
+import signal
+from collections.abc import Iterator
 
 import dagster as dg
 import pytest
@@ -57,3 +59,52 @@ def test_stopping_early_cancels_all_tasks_and_waits_for_them() -> None:
     next(events)
     events.close()
     assert sorted(happened) == ["a", "b"]
+
+
+class Interrupted(BaseException):
+    """As Dagster's own, which no `except Exception` catches."""
+
+
+@pytest.fixture
+def interrupts() -> Iterator[None]:
+    """SIGTERM raises Interrupted, as in a run of Dagster's."""
+
+    def handler(number: int, frame: object) -> None:
+        raise Interrupted
+
+    before = signal.signal(signal.SIGTERM, handler)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
+@pytest.mark.parametrize("place", ["callback", "coroutine", "task"])
+def test_an_interrupt_that_comes_while_the_loop_is_at_work_is_not_lost(interrupts: None, place: str) -> None:
+    """asyncio logs what a callback raises and goes on, and gives what a task raises to whoever awaits it."""
+    happened: list[str] = []
+
+    async def hold() -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            happened.append("given back")
+
+    async def strike() -> None:
+        signal.raise_signal(signal.SIGTERM)
+        await asyncio.sleep(0)
+
+    async def work(put: Put) -> None:
+        if place == "callback":
+            asyncio.get_running_loop().call_soon(signal.raise_signal, signal.SIGTERM)
+            await hold()
+        elif place == "coroutine":
+            await asyncio.gather(hold(), strike(), return_exceptions=True)
+        else:
+            struck = asyncio.create_task(strike())
+            await hold()
+            await struck
+
+    with pytest.raises(Interrupted):
+        next(stream(work))
+    assert happened == ["given back"]
+    with pytest.raises(Interrupted):  # whoever handled signals before does so again
+        signal.raise_signal(signal.SIGTERM)

@@ -9,17 +9,12 @@ import os
 import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from io import BytesIO
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
 from docker import DockerClient
 
-from facet_dagster.adapters.base_image import host_bundle
-from facet_dagster.adapters.docker_build_args import CA_BUNDLE, build_args
-from facet_dagster.adapters.docker_debian import PUBLIC, debian_root
-from facet_dagster.adapters.docker_files import pack
 from facet_dagster.adapters.harbor_engine import HarborEngine
 from facet_dagster.datasets.harbor import TaskTerms, export_task
 from facet_dagster.environment.dockerfile import build_context, render_dockerfile
@@ -38,11 +33,10 @@ from facet_dagster.records.terms import RolloutTerms
 from facet_dagster.records.validation import ValidationReport
 from facet_dagster.rollout.atif import to_atif
 from facet_dagster.testing.examples import a_scenario, an_environment
+from facet_dagster.testing.harbor_place import harbor_environment, public_stand_in
 from facet_dagster.testing.http_endpoint import HttpEndpoint, answer
 
 pytestmark = pytest.mark.harbor
-
-INSTALL = Path(__file__).parent / "install.sh"
 
 SALES = "region,amount\nnorth,10\nsouth,x\nNorth ,5\nsouth,7\n"
 SOLVE = """\
@@ -99,37 +93,13 @@ def test_r1_totals_are_served():
 
 @pytest.fixture(scope="session")
 def harbor() -> dict[str, str]:
-    """The environment in which Harbor runs, with HARBOR naming the folder of its programs."""
-    home = Path(os.environ.get("FACET_HARBOR_HOME") or Path.home() / ".cache/facet/harbor")
-    done = subprocess.run([INSTALL, home], capture_output=True, text=True, timeout=1800)
-    assert done.returncode == 0, f"Harbor cannot be installed: {done.stderr[-1500:]}"
-    return {
-        **os.environ,
-        "HARBOR": str(home / "venv" / "bin"),
-        "DOCKER_CONFIG": str(home / "docker"),
-        "HARBOR_TELEMETRY": "off",
-        "LITELLM_LOCAL_MODEL_COST_MAP": "True",
-    }
+    return harbor_environment()
 
 
 @pytest.fixture(scope="session")
 def stand_in(engine: DockerClient, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
-    """Options for Harbor's builds. Exported tasks start from a public image; where no registry can be reached, a
-    local Debian takes its name for the time of the test, with the host's CA bundle for what is downloaded."""
-    root = debian_root(engine, print)
-    if root == PUBLIC:
-        yield []
-        return
-    bundle = host_bundle(os.environ).read_bytes()
-    dockerfile = f"FROM {root}\nCOPY ca.crt {CA_BUNDLE}\n"
-    files = [FileEntry.of("Dockerfile", dockerfile.encode()), FileEntry.of("ca.crt", bundle)]
-    engine.images.build(fileobj=BytesIO(pack(files)), custom_context=True, tag=PUBLIC, rm=True)
-    declared = "".join(f"ARG {name}\n" for name in ("PIP_CERT", "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL"))
-    arguments = build_args(declared, os.environ, base_image=root) | {"SSL_CERT_FILE": CA_BUNDLE}
-    overlay = tmp_path_factory.mktemp("overlay") / "build.yaml"
-    overlay.write_text(json.dumps({"services": {"main": {"build": {"args": arguments}}}}))
-    yield ["--extra-docker-compose", str(overlay)]
-    engine.images.remove(PUBLIC)
+    with public_stand_in(engine, tmp_path_factory.mktemp("overlay")) as options:
+        yield options
 
 
 @pytest.fixture(scope="session")

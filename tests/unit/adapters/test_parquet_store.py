@@ -151,6 +151,20 @@ def test_compaction_merges_and_nothing_changes_for_readers(tmp_path: Path) -> No
     assert store.compact() == 0
 
 
+def test_compaction_of_more_than_fits_in_memory_makes_several_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("facet_dagster.adapters.store_tables._MERGED", 1_000)
+    store = ParquetStore(str(tmp_path))
+    made = [outcome(f"seed-{n}", evidence="x" * 600) for n in range(5)]
+    for record in made:
+        store.put(record)
+    assert store.compact() == 5
+    assert singles(tmp_path) == [] and len(list(tmp_path.glob("outcomes/_compacted/*.parquet"))) == 3
+    assert ParquetStore(str(tmp_path)).rows(SeedOutcome) == made
+    assert ParquetStore(str(tmp_path)).rows(SeedOutcome, "seed-3") == [made[3]]
+
+
 def test_a_row_that_was_compacted_is_not_written_again(tmp_path: Path) -> None:
     store = ParquetStore(str(tmp_path))
     store.put(outcome(evidence="first"))

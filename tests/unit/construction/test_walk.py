@@ -8,6 +8,7 @@ import pytest
 from facet_dagster.construction import construct
 from facet_dagster.errors import InfrastructureError, ModelUnavailable
 from facet_dagster.records.bundle import ComponentVersion, SeedOutcome, Status
+from facet_dagster.records.call import LedgerRow
 from facet_dagster.records.container import BuildFault, BuildRequest, BuildResult
 from facet_dagster.records.outcome import Component, Reason
 from facet_dagster.records.terms import ConstructionTerms
@@ -31,6 +32,22 @@ async def test_a_good_seed_is_accepted_at_the_first_pass(world) -> None:
     assert (outcome.status, outcome.first_pass, outcome.rounds) == (Status.ACCEPTED, True, 0)
     assert [step[0] for step in seen.steps()] == [c.value for c in Component if c is not Component.SCENARIO]
     assert (world.out / "tasks" / w.SEED.seed_id / "task.toml").is_file()
+
+
+async def test_a_row_of_the_ledger_is_read_once_to_count_what_was_spent(world, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    get_all = world.store.get_all
+
+    def noted(kind, group, keys):  # type: ignore[no-untyped-def]
+        found = get_all(kind, group, keys)
+        read.extend(found if kind is LedgerRow else ())
+        return found
+
+    monkeypatch.setattr(world.store, "get_all", noted)
+    _, seen = await walk(world.workshop(w.good_script()))
+    assert sorted(read) == sorted(world.store.keys(LedgerRow, w.SEED.seed_id))
+    rows = world.store.rows(LedgerRow, w.SEED.seed_id)
+    assert sum(v.tokens for v in seen.versions) == sum(row.prompt_tokens + row.completion_tokens for row in rows)
 
 
 async def test_the_same_command_again_does_nothing(world) -> None:

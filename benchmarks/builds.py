@@ -1,0 +1,110 @@
+"""An environment's build and probes beside a bare `docker build`: python benchmarks/builds.py [REPEATS] [TASKS]
+
+For the accepted tasks of the store that FACET_STORE names (the demo's by default; TASKS of them, all without). Each
+repeat changes a file of the build context, so that everything after the shared base is really made. In turns: our
+build, a fresh container, its services, e0 and the probes; and `docker build` of the same Dockerfile and files by hand.
+The goal: a median of at most 1.2 times.
+"""
+
+import asyncio
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from itertools import islice
+from pathlib import Path
+from uuid import uuid4
+
+from facet_dagster.adapters.base_image import ensure_base
+from facet_dagster.adapters.engine import connect
+from facet_dagster.adapters.wiring import open_workshop
+from facet_dagster.environment.observe import observe
+from facet_dagster.environment.probe import failures, probe
+from facet_dagster.environment.rebuild import build_request
+from facet_dagster.makers import Bench
+from facet_dagster.records.container import BuildRequest, ContainerSpec
+from facet_dagster.records.environment import InlineFile, Materials, wait_for_services
+from facet_dagster.settings import load
+from facet_dagster.tasks import accepted_benches
+
+
+def main(repeats: int, tasks: int | None) -> None:
+    """Print one line per task, then the median of the ratios."""
+    busy = os.getloadavg()[0]
+    print(f"machine: {platform.platform()}, {os.cpu_count()} CPUs, load {busy:.1f}; {repeats} builds each way")
+    with open_workshop(load(os.environ), run_id=f"bench-{os.getpid()}") as workshop:
+        base = ensure_base(connect(), print)
+        ratios = [asyncio.run(_measure(bench, repeats, base)) for bench in islice(accepted_benches(workshop), tasks)]
+    if ratios:
+        print(
+            f"build and probe / bare build, median over {len(ratios)} tasks: {statistics.median(ratios):.2f} x [<= 1.2]"
+        )
+
+
+async def _measure(bench: Bench, repeats: int, base: str) -> float:
+    ours, bare = [], []
+    for _ in range(repeats):
+        began = time.monotonic()
+        await _build_and_probe(bench)
+        ours.append(time.monotonic() - began)
+        bare.append(_by_hand(_request(bench), base))
+    ratio = statistics.median(ours) / statistics.median(bare)
+    print(
+        f"{bench.seed.seed_id}: build and probe {statistics.median(ours):.2f} s, bare {statistics.median(bare):.2f} s, "
+        f"{ratio:.2f} x",
+        flush=True,
+    )
+    return ratio
+
+
+def _materials(bench: Bench) -> Materials:
+    """With one file more that no build has seen."""
+    materials = bench.environment.materials
+    extra = InlineFile(path="/app/.benchmark", content=uuid4().hex)
+    return materials.model_copy(update={"files": [*materials.files, extra]})
+
+
+def _request(bench: Bench) -> BuildRequest:
+    terms = bench.workshop.construction
+    return build_request(bench.seed.seed_id, _materials(bench), terms.limits, terms.build_timeout_s)
+
+
+async def _build_and_probe(bench: Bench) -> None:
+    """As environment/prepare.py does."""
+    workshop, environment = bench.workshop, bench.environment
+    built = await workshop.builder.build(_request(bench))
+    assert built.ok, built.log[-500:]
+    spec = ContainerSpec(
+        image=built.image, seed=bench.seed.seed_id, purpose="observe", limits=workshop.construction.limits
+    )
+    async with workshop.sandbox.open(spec) as container:
+        await container.run(wait_for_services())
+        await observe(container)
+        failed = failures(await probe(container, environment.manifest, environment.materials))
+    assert not failed, failed
+    await workshop.builder.remove(built.image)
+
+
+def _by_hand(request: BuildRequest, base: str) -> float:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "Dockerfile").write_text(request.dockerfile, encoding="utf-8")
+        for file in request.context:
+            path = folder / file.path
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(file.data())
+            path.chmod(file.mode)
+        tag = f"facet-bench:{uuid4().hex[:12]}"
+        command = ["docker", "build", "-q", "-t", tag, "--build-arg", f"BASE_IMAGE={base}", "--network", "host", name]
+        began = time.monotonic()
+        subprocess.run(command, check=True, capture_output=True)
+        seconds = time.monotonic() - began
+        subprocess.run(["docker", "rmi", "-f", tag], check=True, capture_output=True)
+        return seconds
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 3, int(sys.argv[2]) if len(sys.argv) > 2 else None)
