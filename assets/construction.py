@@ -4,7 +4,7 @@ One step walks all seeds of a run side by side, so that a seed that fails never 
 person selects by hand is made again and nothing else; a whole selection is a walk with repair rounds.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import dagster as dg
 
@@ -65,8 +65,15 @@ def construction(
 ) -> Iterator[Event]:
     """Hand the run's seeds to the pipeline and record what comes out of it."""
     wanted = frozenset(Component(key.path[-1]) for key in context.selected_asset_keys)
-    bench = workshop.workshop
-    seeds = doors.find_seeds(bench, context.partition_keys)
+    yield from walk_seeds(context.partition_keys, wanted, workshop, doors, onlooker)
+
+
+def walk_seeds(
+    seed_ids: Sequence[str], wanted: frozenset[Component], session: Session, doors: Doors, onlooker: Onlooker
+) -> Iterator[Event]:
+    """Walk seeds side by side and yield what is made. Raises dg.Failure where something wanted was not."""
+    bench = session.workshop
+    seeds = doors.find_seeds(bench, seed_ids)
     selection = None if wanted == frozenset(Component) else wanted
 
     async def walk(put: Put) -> dg.Failure | None:

@@ -2,9 +2,12 @@
 
 import dagster as dg
 
+from assets.priorities import HOUSEKEEPING, priority
 from facet_dagster.adapters.parquet_store import ParquetStore
 from facet_dagster.settings import Settings
 from resources.workshop import Session
+
+_LOW = priority(HOUSEKEEPING)
 
 
 @dg.op(description="Remove containers and images of dead processes.")
@@ -19,13 +22,17 @@ def compact(context: dg.OpExecutionContext, settings: dg.ResourceParam[Settings]
     context.log.info(f"{ParquetStore(settings.store).compact()} files merged")
 
 
-@dg.job(description="Remove what dead runs left in the container engine.", executor_def=dg.in_process_executor)
+@dg.job(
+    description="Remove what dead runs left in the container engine.", tags=_LOW, executor_def=dg.in_process_executor
+)
 def sweep_leftovers() -> None:
     """One step."""
     sweep()
 
 
-@dg.job(description="Merge the small files of the store into larger ones.", executor_def=dg.in_process_executor)
+@dg.job(
+    description="Merge the small files of the store into larger ones.", tags=_LOW, executor_def=dg.in_process_executor
+)
 def compact_store() -> None:
     """One step."""
     compact()

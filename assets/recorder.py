@@ -105,7 +105,7 @@ class Recorder:
         }
         # Events made by hand bypass Dagster's own provenance; without these tags nothing ever looks stale.
         tags |= {f"dagster/input_data_version/{name}": digest[:32] for name, digest in version.inputs.items()}
-        metadata = page(version)
+        metadata = {"dagster/partition_row_count": 1, **page(version)}
         if isinstance(version.body, Task):
             tree = "\n".join(trace_task(self._store, version).lines())
             metadata |= {"lineage": dg.MetadataValue.md(fenced(tree))}

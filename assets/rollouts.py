@@ -38,8 +38,13 @@ def trajectories(
     doors: dg.ResourceParam[Doors],
     onlooker: dg.ResourceParam[Onlooker],
 ) -> Iterator[Event]:
-    """Roll out every seed of the run, so many attempts at a time; a seed in trouble leaves the others untouched."""
-    bench = workshop.workshop
+    """Roll out every seed of the run."""
+    yield from roll_out_seeds(context.partition_keys, workshop, doors, onlooker)
+
+
+def roll_out_seeds(seed_ids: Sequence[str], session: Session, doors: Doors, onlooker: Onlooker) -> Iterator[Event]:
+    """So many attempts at a time; a seed in trouble leaves the others untouched. Raises dg.Failure where there was."""
+    bench = session.workshop
     slots = asyncio.Semaphore(bench.rollouts.in_flight)
     troubles: dict[str, str] = {}
 
@@ -55,13 +60,12 @@ def trajectories(
         onlooker.note(f"{seed} rolled out: {_summary(trials, troubles.get(seed))}")
 
     async def work(put: Put) -> None:
-        await to_their_ends(one(seed, put) for seed in context.partition_keys)
+        await to_their_ends(one(seed, put) for seed in seed_ids)
 
     yield from stream(work)
     if troubles:
         raise dg.Failure(
-            description=f"{len(troubles)} of {len(context.partition_keys)} seeds are to be tried again; "
-            "the others are done",
+            description=f"{len(troubles)} of {len(seed_ids)} seeds are to be tried again; the others are done",
             metadata={"seeds": table(("seed", "trouble"), troubles.items())},
             allow_retries=False,
         )
@@ -75,6 +79,7 @@ def _event(seed: str, trials: Sequence[Trial], trouble: str | None) -> Event:
         "trajectories",
         partition=seed,
         metadata={
+            "dagster/partition_row_count": len(trials),
             "attempts": len(trials),
             "successes": sum(trial.success for trial in trials),
             "turns": sum(len(trial.turns) for trial in trials),

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import dagster as dg
 
-from assets import construction, datasets, evaluation, maintenance, reports, rollouts, seeds, skills
+from assets import construction, datasets, evaluation, maintenance, reports, rollouts, seed_lists, seeds, skills
+from assets.catalogue import catalogued
 from assets.partitions import scenario_seed
 from facet_dagster import errors, evaluations, pipeline, results
 from facet_dagster.records.outcome import Component
@@ -33,6 +34,8 @@ REPORTS = ("yield_report", "cost_report", "scheme_report", "behaviour_report")
 
 Instance = dg.DagsterInstance
 
+_LISTED = (seed_lists.repair_seeds, seed_lists.roll_out_listed_seeds)
+_HOUSEKEEPING = (maintenance.sweep_leftovers, maintenance.compact_store)
 _PARTITIONED = frozenset((*CONSTRUCTION, *ROLLOUTS))
 _RANGE_START, _RANGE_END = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
 
@@ -70,8 +73,8 @@ def build_defs(overrides: Mapping[str, object] | None = None) -> dg.Definitions:
     }
     modules = (skills, seeds, construction, rollouts, datasets, evaluation, reports)
     return dg.Definitions(
-        assets=dg.load_assets_from_modules(modules),
-        jobs=[*_jobs(), maintenance.sweep_leftovers, maintenance.compact_store],
+        assets=dg.map_asset_specs(catalogued, dg.load_assets_from_modules(modules)),  # type: ignore[arg-type]
+        jobs=[*_jobs(), *_LISTED, *_HOUSEKEEPING],
         sensors=[unregistered_seeds, skill_inbox],
         schedules=[hourly_sweep, daily_compaction],
         resources=resources,

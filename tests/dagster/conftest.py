@@ -121,6 +121,7 @@ class FakeDoors:
 
     def __init__(self, refused: Sequence[str] = (REFUSED,)) -> None:
         self.refused = set(refused)
+        self.remembers = True  # a seed that has ended is not walked again
         self.made: list[tuple[str, Component]] = []
         self.trials: Mapping[str, list[Trial] | Exception] = {}
 
@@ -168,7 +169,7 @@ class FakeDoors:
         store = workshop.store
         before = store.rows(ComponentVersion, seed)
         ended = store.rows(SeedOutcome, seed)
-        if ended and selection is None:
+        if ended and selection is None and self.remembers:
             watcher.ended(ended[-1])
             return ended[-1]
         status, why = Status.ACCEPTED, None
