@@ -49,6 +49,8 @@ RECORDS: dict[str, type[Record]] = {
     "trajectories": Trial,
     "evaluation": EvaluationTrial,
 }
+# Whose making asks a model (`skills` does where the settings want it to).
+PAID = frozenset(RECORDS) - {"skills", "skill_rejects"}
 _FILES = {"task_dataset": TASK_INDEX, "sft_dataset": SFT_ROWS}
 
 

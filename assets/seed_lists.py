@@ -49,7 +49,7 @@ def roll_out_listed(
 
 @dg.job(
     description="Walk a list of seeds to their ends in one run, however scattered they are.",
-    tags=priority(REPAIRS),
+    tags={**priority(REPAIRS), "facet/cost": "model"},
     executor_def=dg.in_process_executor,
 )
 def repair_seeds() -> None:
@@ -59,7 +59,7 @@ def repair_seeds() -> None:
 
 @dg.job(
     description="Let the teacher attempt the accepted tasks of a list of seeds in one run.",
-    tags=priority(ROLLOUTS),
+    tags={**priority(ROLLOUTS), "facet/cost": "model"},
     executor_def=dg.in_process_executor,
 )
 def roll_out_listed_seeds() -> None:

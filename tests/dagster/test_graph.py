@@ -70,7 +70,8 @@ def test_jobs_resolve_and_are_described() -> None:
     jobs = {job.name: job for job in repository.get_all_jobs() if not job.name.startswith("__")}
     assert set(jobs) == {
         "read_skills", "plan_seeds", "construct_all", "rollouts", "datasets", "evaluate", "reports",
-        "repair_seeds", "roll_out_listed_seeds", "sweep_leftovers", "compact_store",
+        "repair_seeds", "roll_out_listed_seeds", "sweep_leftovers", "compact_store", "revalidate_tasks", "hold_queue",
+        "prune_run_logs",
     }  # fmt: skip
     assert all(job.description for job in jobs.values())
 
