@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 
 import dagster as dg
 
+from assets.catalogue import CODE_VERSIONS
 from assets.markdown import table
 from assets.partitions import BATCHES, scenario_seed
+from assets.provenance import pointed, versions
 from assets.streaming import Event, Put, stream
 from facet_dagster.construction import TROUBLE
 from facet_dagster.records.base import digest_of
@@ -39,10 +41,12 @@ def trajectories(
     onlooker: dg.ResourceParam[Onlooker],
 ) -> Iterator[Event]:
     """Roll out every seed of the run."""
-    yield from roll_out_seeds(context.partition_keys, workshop, doors, onlooker)
+    yield from roll_out_seeds(context.partition_keys, context.instance, workshop, doors, onlooker)
 
 
-def roll_out_seeds(seed_ids: Sequence[str], session: Session, doors: Doors, onlooker: Onlooker) -> Iterator[Event]:
+def roll_out_seeds(
+    seed_ids: Sequence[str], instance: dg.DagsterInstance, session: Session, doors: Doors, onlooker: Onlooker
+) -> Iterator[Event]:
     """So many attempts at a time; a seed in trouble leaves the others untouched. Raises dg.Failure where there was."""
     bench = session.workshop
     slots = asyncio.Semaphore(bench.rollouts.in_flight)
@@ -62,7 +66,7 @@ def roll_out_seeds(seed_ids: Sequence[str], session: Session, doors: Doors, onlo
     async def work(put: Put) -> None:
         await to_their_ends(one(seed, put) for seed in seed_ids)
 
-    yield from stream(work)
+    yield from pointed(stream(work), instance)
     if troubles:
         raise dg.Failure(
             description=f"{len(troubles)} of {len(seed_ids)} seeds are to be tried again; the others are done",
@@ -91,7 +95,11 @@ def _event(seed: str, trials: Sequence[Trial], trouble: str | None) -> Event:
                 ((t.attempt, t.model, t.reward, t.stop, len(t.turns), round(t.seconds, 1)) for t in trials),
             ),
         },
-        tags={"dagster/data_version": digest_of("\n".join(trial.digest() for trial in trials))[:32]},
+        tags=versions(
+            CODE_VERSIONS["rollouts"],
+            digest_of("\n".join(trial.digest() for trial in trials)),
+            {"task": trials[-1].bundle},
+        ),
     )
 
 

@@ -27,24 +27,26 @@ class SeedList(dg.Config):
 
 @dg.op(out={}, description="Walk the listed seeds to their ends, repair rounds included.")
 def walk_listed(
+    context: dg.OpExecutionContext,
     config: SeedList,
     workshop: dg.ResourceParam[Session],
     doors: dg.ResourceParam[Doors],
     onlooker: dg.ResourceParam[Onlooker],
 ) -> Iterator[Event]:
     """The cells of all components, as a backfill would make them."""
-    yield from walk_seeds(config.seeds, frozenset(Component), workshop, doors, onlooker)
+    yield from walk_seeds(config.seeds, frozenset(Component), context.instance, workshop, doors, onlooker)
 
 
 @dg.op(out={}, description="Let the teacher attempt the accepted tasks of the listed seeds.")
 def roll_out_listed(
+    context: dg.OpExecutionContext,
     config: SeedList,
     workshop: dg.ResourceParam[Session],
     doors: dg.ResourceParam[Doors],
     onlooker: dg.ResourceParam[Onlooker],
 ) -> Iterator[Event]:
     """The cells of `trajectories`; a seed without an accepted task is skipped."""
-    yield from roll_out_seeds(config.seeds, workshop, doors, onlooker)
+    yield from roll_out_seeds(config.seeds, context.instance, workshop, doors, onlooker)
 
 
 @dg.job(

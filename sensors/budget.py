@@ -23,7 +23,7 @@ FROM calls WHERE NOT recorded AND "at" >= TIMESTAMPTZ '{day:%Y-%m-%d} 00:00:00+0
 def spent_share(settings: Settings, at: datetime) -> dict[str, float]:
     """Share of the day's budget that is spent, by what is bounded (`usd`, `tokens`); empty where nothing is."""
     budget = settings.budget
-    limits = {"usd": budget.usd_per_day, "tokens": budget.tokens_per_day}
+    limits = {"usd": budget.day_usd, "tokens": budget.day_tokens}
     given = {name: limit for name, limit in limits.items() if limit is not None}
     if not given:
         return {}
@@ -34,12 +34,12 @@ def spent_share(settings: Settings, at: datetime) -> dict[str, float]:
 def why_not(settings: Settings) -> str:
     """Why nothing that costs money should begin now; empty where it may."""
     share = max(spent_share(settings, now()).values(), default=0.0)
-    return f"the day's budget is spent ({share:.0%}): raise FACET_BUDGET_USD_PER_DAY or wait" if share >= 1 else ""
+    return f"the day's budget is spent ({share:.0%}): raise FACET_BUDGET_DAY_USD or wait" if share >= 1 else ""
 
 
 @dg.sensor(
     job_name="hold_queue",
-    minimum_interval_seconds=120,
+    minimum_interval_seconds=300,
     default_status=dg.DefaultSensorStatus.STOPPED,
     description="Warns on cost_report's page at 80 % of the day's budget; has waiting runs cancelled when it is spent.",
 )
@@ -49,7 +49,7 @@ def budget_watch(
     """Warns once per day and level; asks for a hold as long as runs come into the queue."""
     shares = spent_share(settings, now())
     if not shares:
-        return dg.SkipReason("no budget per day is set: FACET_BUDGET_USD_PER_DAY, FACET_BUDGET_TOKENS_PER_DAY")
+        return dg.SkipReason("no budget per day is set: FACET_BUDGET_DAY_USD, FACET_BUDGET_DAY_TOKENS")
     name, share = max(shares.items(), key=lambda item: item[1])
     if share < WARN_AT:
         return dg.SkipReason(f"{share:.0%} of the day's {name} are spent")

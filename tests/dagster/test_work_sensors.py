@@ -146,7 +146,7 @@ def watch(instance: dg.DagsterInstance, settings: Settings, cursor: str | None) 
 def test_the_budget_of_the_day_warns_once_and_then_stops_what_has_not_begun(
     instance: dg.DagsterInstance, settings: Settings
 ) -> None:
-    settings = settings.model_copy(update={"budget": Budget(usd_per_day=1.0)})
+    settings = settings.model_copy(update={"budget": Budget(day_usd=1.0)})
     calm, cursor = watch(instance, settings, None)
     assert "0% of the day's usd" in calm.skip_message
     pay(settings, 0.85)
@@ -166,4 +166,4 @@ def test_the_budget_of_the_day_warns_once_and_then_stops_what_has_not_begun(
 
 def test_without_a_budget_per_day_there_is_nothing_to_watch(instance: dg.DagsterInstance, settings: Settings) -> None:
     result, _ = watch(instance, settings, None)
-    assert "FACET_BUDGET_USD_PER_DAY" in result.skip_message
+    assert "FACET_BUDGET_DAY_USD" in result.skip_message
