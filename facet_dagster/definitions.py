@@ -30,7 +30,7 @@ from resources.watching import NoOnlooker
 from resources.workshop import Session as Session  # callers build one for `overrides`
 from resources.workshop import WorkshopResource
 from sensors.budget import budget_watch
-from sensors.compaction import daily_compaction
+from sensors.compaction import hourly_compaction
 from sensors.drift import nightly_drift
 from sensors.inbox import skill_inbox
 from sensors.leftovers import hourly_sweep
@@ -64,6 +64,8 @@ _RANGE_START, _RANGE_END = "dagster/asset_partition_range_start", "dagster/asset
 # capturing stdout would take the terminal away from a progress display in the same process.
 _INSTANCE = """\
 telemetry:
+  enabled: false
+nux:
   enabled: false
 run_monitoring:
   enabled: false
@@ -102,7 +104,7 @@ def build_defs(overrides: Mapping[str, object] | None = None) -> dg.Definitions:
         assets=dg.map_asset_specs(catalogued, dg.load_assets_from_modules(modules)),  # type: ignore[arg-type]
         jobs=[*_jobs(), *_LISTED, *_HOUSEKEEPING],
         sensors=[unregistered_seeds, skill_inbox, new_seeds, repairable_seeds, untried_tasks, budget_watch],
-        schedules=[hourly_sweep, daily_compaction, nightly_drift, daily_pruning],
+        schedules=[hourly_sweep, hourly_compaction, nightly_drift, daily_pruning],
         resources=resources,
         executor=dg.in_process_executor,
     )

@@ -1,11 +1,11 @@
-"""Pictures of the running user interface for the docs: the asset graph, a seed's component, a backfill, the yield report.
+"""Pictures of the running user interface for the docs: asset graph, a seed's component, a backfill, the yield report.
 
     facet run && facet ui &                         # something to show
     python scripts/screenshots.py [--url http://127.0.0.1:3000] [--out docs/pictures]
 
-Needs Chromium (`apt-get install chromium`); it runs headless, with a profile of its own that is thrown away. Launches one
-backfill over all seeds, which makes nothing anew where they have ended. Pictures have few colours, so that they stay
-below 150 kB.
+Needs Chromium (`apt-get install chromium`); it runs headless, with a profile of its own that is thrown away. Launches
+one backfill over the seeds with a task, which makes nothing anew. Pictures have few colours, so that they stay below
+150 kB.
 """
 
 import argparse
@@ -27,14 +27,14 @@ LIMIT = 150_000  # bytes of a picture
 SETTLE_MS = 20_000  # of the page's own clock: what it asks the server for has come by then
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 COMPONENTS = ("scenario", "environment", "instruction", "solution", "verifier", "validation", "task")
+GROUPS = ("seeds", "construction", "rollouts")  # shown open; the others stay closed, so that names can be read
 _SEEDS = """{ assetNodeOrError(assetKey: {path: ["task"]}) { ... on AssetNode {
-  partitionKeysByDimension { partitionKeys } assetPartitionStatuses { __typename
-    ... on DefaultPartitionStatuses { materializedPartitions } } } } }"""
+  assetPartitionStatuses { ... on DefaultPartitionStatuses { materializedPartitions } } } } }"""
 _LAUNCH = """mutation($params: LaunchBackfillParams!) { launchPartitionBackfill(backfillParams: $params) {
   __typename ... on LaunchBackfillSuccess { backfillId } ... on PythonError { message } } }"""
-_STATUS = (
-    """query($id: String!) { partitionBackfillOrError(backfillId: $id) { ... on PartitionBackfill { status } } }"""
-)
+_STATUS = """query($id: String!) { partitionBackfillOrError(backfillId: $id) {
+  ... on PartitionBackfill { status } } }"""
+_NO_WELCOME = "mutation { setNuxSeen }"  # a dialogue that would lie over everything
 
 
 def main() -> int:
@@ -55,9 +55,11 @@ def main() -> int:
     if not seeds:
         print("no accepted task to show: `facet run` first", file=sys.stderr)
         return 2
+    ask(chosen.url, _NO_WELCOME)
     backfill = backfill_all(chosen.url, seeds)
+    groups = ",".join(f"facet_dagster:__repository__:{group}" for group in GROUPS)
     pages = {
-        "asset-graph": "/asset-groups?expanded=true",
+        "asset-graph": f"/asset-groups?expanded={groups}",
         "component": f"/assets/verifier?view=partitions&partition={seeds[0]}",
         "backfill": f"/runs/b/{backfill}",
         "yield-report": "/assets/yield_report?view=events",

@@ -16,6 +16,7 @@ from dagster._core.workspace.context import WorkspaceProcessContext
 from dagster._core.workspace.load_target import InProcessWorkspaceLoadTarget
 from dagster._daemon.backfill import execute_backfill_iteration
 from dagster._daemon.run_coordinator.queued_run_coordinator_daemon import QueuedRunCoordinatorDaemon
+from dagster._daemon.sensor import execute_sensor_iteration
 from dagster_graphql.test.utils import execute_dagster_graphql
 
 from assets.partitions import scenario_seed
@@ -64,6 +65,14 @@ class Daemon:
     def hold(self) -> None:
         """Do what `hold_queue` does, while other runs wait."""
         build_defs().resolve_job_def("hold_queue").execute_in_process(instance=self.instance)
+
+    def tick(self, name: str) -> None:
+        """Let the sensor daemon look once at a sensor that is turned on."""
+        request = self._workspace.create_request_context()
+        (location,) = request.code_locations
+        (repository,) = location.get_repositories().values()
+        self.instance.start_sensor(repository.get_sensor(name))
+        list(execute_sensor_iteration(self._workspace, logging.getLogger("test"), None, None))
 
     def work_off_the_queue(self) -> None:
         """Start what waits, one run after the other, until nothing does."""
@@ -120,6 +129,15 @@ def test_all_seeds_or_a_range_are_one_run_and_what_failed_is_made_again_alone(da
     daemon.iterate()
     daemon.hold()
     assert [run.status for run in daemon.runs_of(held)] == [dg.DagsterRunStatus.CANCELED] and doors.made == []
+
+
+def test_new_seeds_are_walked_when_the_sensor_is_on(daemon: Daemon, doors: Any) -> None:
+    daemon.tick("new_seeds")
+    (asked,) = daemon.instance.get_runs()
+    assert asked.tags["facet/asked_by"] == "new_seeds" and asked.status is dg.DagsterRunStatus.QUEUED
+    daemon.work_off_the_queue()
+    assert {seed for seed, _ in doors.made} == set(SEEDS)
+    assert statuses(daemon.instance, "task") == {**dict.fromkeys(SEEDS, MADE), REFUSED: FAILED}
 
 
 def listed(
