@@ -23,6 +23,8 @@ from PIL import Image
 
 PROJECT = Path(__file__).resolve().parent.parent
 SIZE = (1500, 940)
+# The graph shows what is in its nodes only where there is room: the page is larger, and cut to the graph.
+WIDE: dict[str, Any] = {"size": (3200, 1100), "cut": (545, 115, 3120, 1080)}
 LIMIT = 150_000  # bytes of a picture
 SETTLE_MS = 20_000  # of the page's own clock: what it asks the server for has come by then
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
@@ -57,8 +59,8 @@ def main() -> int:
         return 2
     ask(chosen.url, _NO_WELCOME)
     backfill = backfill_all(chosen.url, seeds)
-    groups = ",".join(f"facet_dagster:__repository__:{group}" for group in GROUPS)
-    pages = {
+    groups = ",".join(f"global@global:{group}" for group in GROUPS)
+    pages: dict[str, str] = {
         "asset-graph": f"/asset-groups?expanded={groups}",
         "component": f"/assets/verifier?view=partitions&partition={seeds[0]}",
         "backfill": f"/runs/b/{backfill}",
@@ -67,7 +69,7 @@ def main() -> int:
     chosen.out.mkdir(parents=True, exist_ok=True)
     for name, page in pages.items():
         picture = chosen.out / f"{name}.png"
-        photograph(browser, f"{chosen.url}{page}", picture)
+        photograph(browser, f"{chosen.url}{page}", picture, **WIDE if name == "asset-graph" else {})
         print(f"{picture} {picture.stat().st_size // 1000} kB")
     return 0
 
@@ -102,8 +104,17 @@ def backfill_all(url: str, seeds: list[str]) -> str:
     return backfill
 
 
-def photograph(browser: str, url: str, picture: Path) -> None:
-    """One page as it looks when it has come to rest, with as many colours as fit into the limit."""
+def photograph(
+    browser: str,
+    url: str,
+    picture: Path,
+    *,
+    size: tuple[int, int] = SIZE,
+    cut: tuple[int, int, int, int] | None = None,
+) -> None:
+    """One page (or a part: left, top, right, bottom) as it looks when it has come to rest, with as many colours as fit
+    into the limit.
+    """
     with tempfile.TemporaryDirectory() as profile:
         raw = Path(profile) / "page.png"
         subprocess.run(
@@ -114,7 +125,7 @@ def photograph(browser: str, url: str, picture: Path) -> None:
                 "--disable-gpu",
                 "--hide-scrollbars",
                 f"--user-data-dir={profile}/profile",
-                f"--window-size={SIZE[0]},{SIZE[1]}",
+                f"--window-size={size[0]},{size[1]}",
                 f"--virtual-time-budget={SETTLE_MS}",
                 f"--screenshot={raw}",
                 url,
@@ -124,8 +135,10 @@ def photograph(browser: str, url: str, picture: Path) -> None:
             timeout=300,
         )
         with Image.open(raw) as page:
+            part = page.convert("RGB").crop(cut or (0, 0, *page.size))
+            part.thumbnail((1800, 1800))
             for colours in (256, 128, 64, 32, 16):
-                page.convert("RGB").quantize(colours, dither=Image.Dither.NONE).save(picture, optimize=True)
+                part.quantize(colours, dither=Image.Dither.NONE).save(picture, optimize=True)
                 if picture.stat().st_size <= LIMIT:
                     return
 
