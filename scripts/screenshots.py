@@ -24,7 +24,7 @@ from PIL import Image
 PROJECT = Path(__file__).resolve().parent.parent
 SIZE = (1500, 940)
 # The graph shows what is in its nodes only where there is room: the page is larger, and cut to the graph.
-WIDE: dict[str, Any] = {"size": (3200, 1100), "cut": (545, 115, 3120, 1080)}
+WIDE: dict[str, Any] = {"size": (3200, 1400), "cut": (545, 115, 3195, 1150)}
 LIMIT = 150_000  # bytes of a picture
 SETTLE_MS = 20_000  # of the page's own clock: what it asks the server for has come by then
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")

@@ -90,7 +90,7 @@ class Queue:
 
 
 def backfill_under_way(instance: dg.DagsterInstance) -> bool:
-    """Whether a person's backfill has not asked for all its runs yet: nobody can tell its seeds from waiting ones."""
+    """Whether a person's backfill has not ended: nobody can tell the seeds that it has yet to ask for."""
     return any(backfill.status.value == "REQUESTED" for backfill in instance.get_backfills(limit=20))
 
 

@@ -78,7 +78,7 @@ def _ask(
     if spent := why_not(settings):
         return dg.SkipReason(spent)
     if backfill_under_way(context.instance):
-        return dg.SkipReason("a backfill is under way: asks again when it has started its runs")
+        return dg.SkipReason("a backfill is under way: asks again when it has ended")
     queue = Queue.look(context.instance, context.sensor_name)
     if queue.waiting >= MOST_WAITING:
         return dg.SkipReason(f"{queue.waiting} runs wait already")
