@@ -3,8 +3,6 @@
 from datetime import datetime
 from typing import ClassVar
 
-from pydantic import Field
-
 from facet_dagster.records.base import StoredRecord
 from facet_dagster.records.validation import GateResult
 
@@ -15,13 +13,13 @@ class DriftCheck(StoredRecord):
     table: ClassVar[str] = "drift"
 
     seed: str
-    task: str = Field(description="org/name")
-    bundle: str = Field(description="digest of what was accepted and is checked")
-    verdict: bool | None = Field(description="of the gates today; false also where it does not build; None is trouble")
-    gates_version: int
-    gates: tuple[GateResult, ...]
-    changes: tuple[str, ...] = Field(description="what the container holds otherwise than when the task was accepted")
-    evidence: str = Field(description="of the first gate that did not pass, or of the build")
+    task: str  # org/name
+    bundle: str  # digest of what was accepted and is checked
+    verdict: bool | None  # of the gates today; false also where it does not build; None is trouble
+    gates_version: int  # by which set of gates
+    gates: tuple[GateResult, ...]  # in order, up to the first that did not pass
+    changes: tuple[str, ...]  # what the container holds otherwise than when the task was accepted
+    evidence: str  # of the first gate that did not pass, or of the build
     seconds: float
     run_id: str
     at: datetime
