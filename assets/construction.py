@@ -4,11 +4,12 @@ One step walks all seeds of a run side by side, so that a seed that fails never 
 person selects by hand is made again and nothing else; a whole selection is a walk with repair rounds.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import dagster as dg
 
 from assets.partitions import BATCHES, scenario_seed
+from assets.provenance import pointed
 from assets.recorder import Recorder
 from assets.streaming import Event, Put, stream
 from facet_dagster.makers import INPUTS
@@ -65,15 +66,29 @@ def construction(
 ) -> Iterator[Event]:
     """Hand the run's seeds to the pipeline and record what comes out of it."""
     wanted = frozenset(Component(key.path[-1]) for key in context.selected_asset_keys)
-    bench = workshop.workshop
-    seeds = doors.find_seeds(bench, context.partition_keys)
+    yield from walk_seeds(context.partition_keys, wanted, context.instance, workshop, doors, onlooker)
+
+
+def walk_seeds(
+    seed_ids: Sequence[str],
+    wanted: frozenset[Component],
+    instance: dg.DagsterInstance,
+    session: Session,
+    doors: Doors,
+    onlooker: Onlooker,
+) -> Iterator[Event]:
+    """Walk seeds side by side and yield what is made. Raises dg.Failure where something wanted was not."""
+    bench = session.workshop
+    seeds = doors.find_seeds(bench, seed_ids)
     selection = None if wanted == frozenset(Component) else wanted
+    planned = instance.get_latest_materialization_event(dg.AssetKey("scenario_seeds"))
+    plan = planned.tags.get("dagster/data_version") if planned and planned.tags else None
 
     async def walk(put: Put) -> dg.Failure | None:
-        recorder = Recorder(put, bench.store, wanted)
+        recorder = Recorder(put, bench.store, wanted, {"scenario_seeds": plan})
         await doors.construct_seeds(seeds, bench, Watchers([recorder, onlooker]), selection=selection)
         return recorder.failure()
 
-    failure = yield from stream(walk)
+    failure = yield from pointed(stream(walk), instance)
     if failure is not None:
         raise failure

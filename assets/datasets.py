@@ -21,7 +21,7 @@ FUNNEL = ("rule", "asked", "removed", "left")
 )
 def task_dataset(workshop: dg.ResourceParam[Session], results: dg.ResourceParam[Results]) -> dg.MaterializeResult[None]:
     """Written whole each time, from the accepted tasks of the store."""
-    return _result(results.build_task_dataset(workshop.workshop))
+    return _result(results.build_task_dataset(workshop.workshop), "tasks")
 
 
 @dg.asset(
@@ -32,11 +32,11 @@ def task_dataset(workshop: dg.ResourceParam[Session], results: dg.ResourceParam[
 )
 def sft_dataset(workshop: dg.ResourceParam[Session], results: dg.ResourceParam[Results]) -> dg.MaterializeResult[None]:
     """Written whole each time, from the trials of the store; the funnel shows what each rule removed."""
-    return _result(results.build_sft_dataset(workshop.workshop))
+    return _result(results.build_sft_dataset(workshop.workshop), "rows")
 
 
-def _result(card: Card) -> dg.MaterializeResult[None]:
+def _result(card: Card, counted: str) -> dg.MaterializeResult[None]:
     values = dict(card.model_dump(mode="json") if isinstance(card, Record) else card)
     steps = values.pop("funnel", None)
     funnel = {} if steps is None else {"funnel": table(FUNNEL, ([step[name] for name in FUNNEL] for step in steps))}
-    return dg.MaterializeResult(metadata={**flat(values), **funnel})
+    return dg.MaterializeResult(metadata={"dagster/row_count": int(values[counted]), **flat(values), **funnel})

@@ -54,6 +54,7 @@ def _page(found: Evaluation) -> dict[str, dg.MetadataValue]:
     )
     rates = {f"pass_rate {model.model}": model.pass_rate.value for model in found.models if model.pass_rate}
     return {
+        "dagster/row_count": dg.MetadataValue.int(sum(model.graded + model.errors for model in found.models)),
         **{name: dg.MetadataValue.float(rate) for name, rate in rates.items()},
         "errors": dg.MetadataValue.int(sum(model.errors for model in found.models)),
         "directory": dg.MetadataValue.path(found.directory),

@@ -1,10 +1,23 @@
-"""Housekeeping jobs that schedules request: sweep what dead runs left in Docker, merge the store's small files."""
+"""Housekeeping jobs that schedules and sensors request: sweep what dead runs left in Docker, merge the store's small
+files, look at accepted tasks again, hold the queue.
+"""
+
+from collections.abc import Iterator
 
 import dagster as dg
 
+from assets.catalogue import PAID
+from assets.markdown import table
+from assets.pages import drift_page
+from assets.priorities import HOUSEKEEPING, REPAIRS, priority
+from assets.streaming import Event, Put, stream
 from facet_dagster.adapters.parquet_store import ParquetStore
+from facet_dagster.drift import check_drift
+from facet_dagster.records.drift import DriftCheck
 from facet_dagster.settings import Settings
 from resources.workshop import Session
+
+_LOW = priority(HOUSEKEEPING)
 
 
 @dg.op(description="Remove containers and images of dead processes.")
@@ -19,13 +32,76 @@ def compact(context: dg.OpExecutionContext, settings: dg.ResourceParam[Settings]
     context.log.info(f"{ParquetStore(settings.store).compact()} files merged")
 
 
-@dg.job(description="Remove what dead runs left in the container engine.", executor_def=dg.in_process_executor)
+@dg.op(out={}, description="Build a sample of accepted tasks anew and put them to the gates.")
+def look_again(context: dg.OpExecutionContext, workshop: dg.ResourceParam[Session]) -> Iterator[Event]:
+    """What is found is shown on the page of `task` and kept in the table `drift`; the tasks stay as they are.
+
+    Raises dg.Failure where a task would not be accepted today: somebody should look.
+    """
+    checks: list[DriftCheck] = []
+
+    async def look(put: Put) -> None:
+        async for check in check_drift(workshop.workshop, workshop.settings.drift):
+            checks.append(check)
+            put(dg.AssetObservation("task", partition=check.seed, metadata=drift_page(check)))
+
+    yield from stream(look)
+    drifted = [check for check in checks if check.drifted]
+    trouble = sum(check.verdict is None for check in checks)
+    context.log.info(f"{len(checks)} tasks looked at: {len(drifted)} drifted, {trouble} met trouble")
+    if drifted:
+        rows = ((check.seed, check.evidence, "; ".join(check.changes)) for check in drifted)
+        raise dg.Failure(
+            description=f"{len(drifted)} of {len(checks)} accepted tasks would not be accepted today",
+            metadata={"drifted": table(("seed", "evidence", "changes"), rows)},
+            allow_retries=False,
+        )
+
+
+@dg.op(description="Cancel the waiting runs that would cost money.")
+def hold(context: dg.OpExecutionContext) -> None:
+    """Runs that have begun are left to their own ledger. What was cancelled is asked for again by sensors."""
+    held = 0
+    for run in context.instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.QUEUED])):
+        names = {key.path[-1] for key in run.asset_selection or ()}
+        if (run.tags.get("facet/cost") == "model" or names & PAID) and context.instance.run_coordinator.cancel_run(
+            run.run_id
+        ):
+            held += 1
+    context.log.info(f"{held} waiting runs cancelled")
+
+
+@dg.job(
+    description="Remove what dead runs left in the container engine.", tags=_LOW, executor_def=dg.in_process_executor
+)
 def sweep_leftovers() -> None:
     """One step."""
     sweep()
 
 
-@dg.job(description="Merge the small files of the store into larger ones.", executor_def=dg.in_process_executor)
+@dg.job(
+    description="Merge the small files of the store into larger ones.", tags=_LOW, executor_def=dg.in_process_executor
+)
 def compact_store() -> None:
     """One step."""
     compact()
+
+
+@dg.job(
+    description="Look at a sample of accepted tasks again: built anew, all gates.",
+    tags=_LOW,
+    executor_def=dg.in_process_executor,
+)
+def revalidate_tasks() -> None:
+    """One step."""
+    look_again()
+
+
+@dg.job(
+    description="Cancel waiting runs that would cost money: the day's budget is spent.",
+    tags=priority(REPAIRS + 1),  # before what it is to hold
+    executor_def=dg.in_process_executor,
+)
+def hold_queue() -> None:
+    """One step."""
+    hold()

@@ -12,6 +12,7 @@ import dagster as dg
 from assets.markdown import fenced, table
 from facet_dagster.records.authoring import Instruction, Solution, StateDiff, Verifier
 from facet_dagster.records.bundle import ComponentVersion, SeedOutcome, Task
+from facet_dagster.records.drift import DriftCheck
 from facet_dagster.records.environment import Environment
 from facet_dagster.records.outcome import Rejected
 from facet_dagster.records.scenario import Scenario
@@ -47,6 +48,19 @@ def outcome_page(outcome: SeedOutcome) -> Metadata:
         "reason": outcome.reason.value if outcome.reason else "",
         "evidence": dg.MetadataValue.md(fenced(outcome.evidence)),
         "rounds": outcome.rounds,
+    }
+
+
+def drift_page(check: DriftCheck) -> Metadata:
+    """Another look at an accepted task."""
+    return {
+        "drift": {True: "holds", False: "drifted", None: "open"}[check.verdict],
+        "evidence": dg.MetadataValue.md(fenced(check.evidence)),
+        "changes": dg.MetadataValue.md(fenced("\n".join(check.changes))),
+        "gates": table(
+            ("gate", "passed", "evidence"), ((g.gate.value, _said(g.passed), g.evidence) for g in check.gates)
+        ),
+        "seconds": check.seconds,
     }
 
 

@@ -3,14 +3,16 @@
 The rule of the colours: the run ends as failed exactly when something selected was not made, and then names it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import dagster as dg
 
 from assets.markdown import fenced, table
 from assets.pages import outcome_page, page, rejection_page
+from assets.provenance import versions
 from assets.streaming import Put
 from facet_dagster.lineage import trace_task
+from facet_dagster.makers import INPUTS
 from facet_dagster.ports import Store
 from facet_dagster.records.bundle import ComponentVersion, SeedOutcome, Status, Task
 from facet_dagster.records.outcome import Component, Rejected
@@ -19,8 +21,9 @@ from facet_dagster.records.outcome import Component, Rejected
 class Recorder:
     """A Watcher that puts one event per finished component and keeps count of what is missing."""
 
-    def __init__(self, put: Put, store: Store, wanted: frozenset[Component]) -> None:
+    def __init__(self, put: Put, store: Store, wanted: frozenset[Component], source: Mapping[str, str | None]) -> None:
         self._put = put
+        self._source = source  # what a component without inputs is made from
         self._store = store
         self._wanted = wanted
         self._made: dict[str, set[Component]] = {}
@@ -99,13 +102,10 @@ class Recorder:
 
     def _materialise(self, version: ComponentVersion) -> None:
         self._made.setdefault(version.seed, set()).add(version.component)
-        tags = {
-            "dagster/code_version": version.code_version,
-            "dagster/data_version": version.body.digest()[:32],
-        }
-        # Events made by hand bypass Dagster's own provenance; without these tags nothing ever looks stale.
-        tags |= {f"dagster/input_data_version/{name}": digest[:32] for name, digest in version.inputs.items()}
-        metadata = page(version)
+        # Inputs as the graph has them: the reverse scheme makes the solution from the verifier instead.
+        inputs = {name.value: version.inputs.get(name) for name in INPUTS[version.component]} or self._source
+        tags = versions(version.code_version, version.body.digest(), inputs)
+        metadata = {"dagster/partition_row_count": 1, **page(version)}
         if isinstance(version.body, Task):
             tree = "\n".join(trace_task(self._store, version).lines())
             metadata |= {"lineage": dg.MetadataValue.md(fenced(tree))}

@@ -7,7 +7,7 @@ import dagster as dg
 import pandas as pd
 
 from assets.markdown import table
-from assets.showing import picture
+from assets.showing import answer_size, picture
 from facet_dagster.adapters.parquet_store import ParquetStore
 from facet_dagster.comparison import left_out, settings_of
 from facet_dagster.datasets.folder import write_whole
@@ -77,11 +77,12 @@ def scheme_report(settings: dg.ResourceParam[Settings]) -> dg.MaterializeResult[
         "left_out_because": _shown(schemes.reasons(missing)),
     }
     if ended.empty:
-        return dg.MaterializeResult(metadata={**sample, "next": "facet schemes"})
+        return dg.MaterializeResult(metadata={**sample, **answer_size(ended), "next": "facet schemes"})
     yields = schemes.yields(ended)
     return dg.MaterializeResult(
         metadata={
             **sample,
+            **answer_size(yields),
             "picture": picture("yields", schemes.scheme_png(yields)),
             "yields": _shown(yields),
             "sign_tests": _shown(schemes.sign_tests(ended)),
@@ -99,14 +100,16 @@ def scheme_report(settings: dg.ResourceParam[Settings]) -> dg.MaterializeResult[
 def behaviour_report(store: dg.ResourceParam[Store]) -> dg.MaterializeResult[None]:
     """The statistics over all trials of the store, rollouts and evaluations alike."""
     found = behaviour_of(store)
+    figures = figures_table(found).round(3)
     if not found:
-        return dg.MaterializeResult(metadata={"trials": 0})
+        return dg.MaterializeResult(metadata={**answer_size(figures), "trials": 0})
     return dg.MaterializeResult(
         metadata={
+            **answer_size(figures),
             "trials": sum(each.trials for each in found if each.outcome == "all"),
             "picture": picture("behaviour", figures_png(found)),
             "details": picture("transitions and commands", details_png(found)),
-            "figures": _shown(figures_table(found).round(3)),
+            "figures": _shown(figures),
             "transitions": _shown(transition_table(found).round(3)),
             "commands": _shown(top_table(found).round(3)),
         }
@@ -126,7 +129,8 @@ def _report(settings: Settings) -> dg.PathMetadataValue:
 
 
 def _answers(store: str, queries: Sequence[str]) -> dict[str, Any]:
-    return {name: _shown(answer) for name, answer in run_queries(store, queries).items()}
+    frames = run_queries(store, queries)
+    return {**answer_size(frames[queries[0]]), **{name: _shown(frame) for name, frame in frames.items()}}
 
 
 def _shown(frame: pd.DataFrame) -> dg.MarkdownMetadataValue:

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 
 import dagster as dg
 
+from assets.catalogue import CODE_VERSIONS
 from assets.markdown import table
 from assets.partitions import BATCHES, scenario_seed
+from assets.provenance import pointed, versions
 from assets.streaming import Event, Put, stream
 from facet_dagster.construction import TROUBLE
 from facet_dagster.records.base import digest_of
@@ -38,8 +40,15 @@ def trajectories(
     doors: dg.ResourceParam[Doors],
     onlooker: dg.ResourceParam[Onlooker],
 ) -> Iterator[Event]:
-    """Roll out every seed of the run, so many attempts at a time; a seed in trouble leaves the others untouched."""
-    bench = workshop.workshop
+    """Roll out every seed of the run."""
+    yield from roll_out_seeds(context.partition_keys, context.instance, workshop, doors, onlooker)
+
+
+def roll_out_seeds(
+    seed_ids: Sequence[str], instance: dg.DagsterInstance, session: Session, doors: Doors, onlooker: Onlooker
+) -> Iterator[Event]:
+    """So many attempts at a time; a seed in trouble leaves the others untouched. Raises dg.Failure where there was."""
+    bench = session.workshop
     slots = asyncio.Semaphore(bench.rollouts.in_flight)
     troubles: dict[str, str] = {}
 
@@ -55,13 +64,12 @@ def trajectories(
         onlooker.note(f"{seed} rolled out: {_summary(trials, troubles.get(seed))}")
 
     async def work(put: Put) -> None:
-        await to_their_ends(one(seed, put) for seed in context.partition_keys)
+        await to_their_ends(one(seed, put) for seed in seed_ids)
 
-    yield from stream(work)
+    yield from pointed(stream(work), instance)
     if troubles:
         raise dg.Failure(
-            description=f"{len(troubles)} of {len(context.partition_keys)} seeds are to be tried again; "
-            "the others are done",
+            description=f"{len(troubles)} of {len(seed_ids)} seeds are to be tried again; the others are done",
             metadata={"seeds": table(("seed", "trouble"), troubles.items())},
             allow_retries=False,
         )
@@ -75,6 +83,7 @@ def _event(seed: str, trials: Sequence[Trial], trouble: str | None) -> Event:
         "trajectories",
         partition=seed,
         metadata={
+            "dagster/partition_row_count": len(trials),
             "attempts": len(trials),
             "successes": sum(trial.success for trial in trials),
             "turns": sum(len(trial.turns) for trial in trials),
@@ -86,7 +95,11 @@ def _event(seed: str, trials: Sequence[Trial], trouble: str | None) -> Event:
                 ((t.attempt, t.model, t.reward, t.stop, len(t.turns), round(t.seconds, 1)) for t in trials),
             ),
         },
-        tags={"dagster/data_version": digest_of("\n".join(trial.digest() for trial in trials))[:32]},
+        tags=versions(
+            CODE_VERSIONS["rollouts"],
+            digest_of("\n".join(trial.digest() for trial in trials)),
+            {"task": trials[-1].bundle},
+        ),
     )
 
 

@@ -102,6 +102,7 @@ class _Walk:
             and ended.status is not Status.PENDING
             and ended.sequence == len(self.versions) - 1
             and not self._judged_by_other_gates()
+            and not self._has_rounds_left(ended)
         ):
             return ended
         failure = await self._advance()
@@ -279,6 +280,11 @@ class _Walk:
 
     def _stale(self, component: Component) -> bool:
         return self.latest[component].inputs != self.bench.inputs(component)
+
+    def _has_rounds_left(self, ended: SeedOutcome) -> bool:
+        """Whether repairs were used up when fewer were allowed than now."""
+        allowed = self.bench.workshop.construction.task_repairs
+        return ended.reason is Reason.REPAIRS_EXHAUSTED and ended.rounds < allowed
 
     def _judged_by_other_gates(self) -> bool:
         report = self.bench.bodies.get(Component.VALIDATION)

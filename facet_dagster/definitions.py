@@ -9,7 +9,19 @@ from pathlib import Path
 
 import dagster as dg
 
-from assets import construction, datasets, evaluation, maintenance, reports, rollouts, seeds, skills
+from assets import (
+    construction,
+    datasets,
+    evaluation,
+    maintenance,
+    pruning,
+    reports,
+    rollouts,
+    seed_lists,
+    seeds,
+    skills,
+)
+from assets.catalogue import PAID, catalogued
 from assets.partitions import scenario_seed
 from facet_dagster import errors, evaluations, pipeline, results
 from facet_dagster.records.outcome import Component
@@ -18,10 +30,14 @@ from resources.settings import SettingsResource, StoreResource
 from resources.watching import NoOnlooker
 from resources.workshop import Session as Session  # callers build one for `overrides`
 from resources.workshop import WorkshopResource
-from sensors.compaction import daily_compaction
+from sensors.budget import budget_watch
+from sensors.compaction import hourly_compaction
+from sensors.drift import nightly_drift
 from sensors.inbox import skill_inbox
 from sensors.leftovers import hourly_sweep
+from sensors.pruning import daily_pruning
 from sensors.seeds import unregistered_seeds
+from sensors.work import new_seeds, repairable_seeds, untried_tasks
 
 # The graph in the order in which it is run; the members of one group can be made in one run.
 SKILLS = ("skills", "skill_rejects")
@@ -34,6 +50,14 @@ REPORTS = ("yield_report", "cost_report", "scheme_report", "behaviour_report")
 
 Instance = dg.DagsterInstance
 
+_LISTED = (seed_lists.repair_seeds, seed_lists.roll_out_listed_seeds)
+_HOUSEKEEPING = (
+    maintenance.sweep_leftovers,
+    maintenance.compact_store,
+    maintenance.revalidate_tasks,
+    maintenance.hold_queue,
+    pruning.prune_run_logs,
+)
 _PARTITIONED = frozenset((*CONSTRUCTION, *ROLLOUTS))
 # Dagster keeps all events of a run in memory, pages included, until it ends: about 0.2 MB per seed.
 SEEDS_PER_RUN = 250
@@ -44,11 +68,18 @@ _RANGE_START, _RANGE_END = "dagster/asset_partition_range_start", "dagster/asset
 _INSTANCE = """\
 telemetry:
   enabled: false
+nux:
+  enabled: false
 run_monitoring:
   enabled: false
 concurrency:
   runs:
     max_concurrent_runs: 2
+retention:
+  sensor:
+    purge_after_days: {skipped: 2, failure: 14, success: 30}
+  schedule:
+    purge_after_days: {skipped: 2, failure: 14, success: 30}
 compute_logs:
   module: dagster._core.storage.noop_compute_log_manager
   class: NoOpComputeLogManager
@@ -73,10 +104,10 @@ def build_defs(overrides: Mapping[str, object] | None = None) -> dg.Definitions:
     }
     modules = (skills, seeds, construction, rollouts, datasets, evaluation, reports)
     return dg.Definitions(
-        assets=dg.load_assets_from_modules(modules),
-        jobs=[*_jobs(), maintenance.sweep_leftovers, maintenance.compact_store],
-        sensors=[unregistered_seeds, skill_inbox],
-        schedules=[hourly_sweep, daily_compaction],
+        assets=dg.map_asset_specs(catalogued, dg.load_assets_from_modules(modules)),  # type: ignore[arg-type]
+        jobs=[*_jobs(), *_LISTED, *_HOUSEKEEPING],
+        sensors=[unregistered_seeds, skill_inbox, new_seeds, repairable_seeds, untried_tasks, budget_watch],
+        schedules=[hourly_sweep, hourly_compaction, nightly_drift, daily_pruning],
         resources=resources,
         executor=dg.in_process_executor,
     )
@@ -92,7 +123,10 @@ def _jobs() -> Iterator[dg.JobDefinition]:
         ("evaluate", EVALUATION, "Score the models that the settings name on a folder of tasks."),
         ("reports", REPORTS, "Draw the yield and cost reports."),
     ):
-        yield dg.define_asset_job(name, selection=dg.AssetSelection.assets(*assets), description=description)  # type: ignore[misc]
+        tags = {"facet/cost": "model"} if PAID & set(assets) else {}
+        yield dg.define_asset_job(  # type: ignore[misc]
+            name, selection=dg.AssetSelection.assets(*assets), description=description, tags=tags
+        )
 
 
 def open_instance(home: Path) -> dg.DagsterInstance:

@@ -15,6 +15,7 @@ from facet_dagster.errors import SettingsError
 from facet_dagster.records.call import Role
 from facet_dagster.records.terms import (
     ConstructionTerms,
+    DriftTerms,
     EvaluationTerms,
     IngestTerms,
     RolloutTerms,
@@ -106,6 +107,7 @@ class Settings(_Section):
     construction: ConstructionTerms = ConstructionTerms()
     rollouts: RolloutTerms = RolloutTerms()
     evaluation: EvaluationTerms = EvaluationTerms()
+    drift: DriftTerms = DriftTerms()
     sft: SftTerms = SftTerms()
 
 
@@ -150,6 +152,8 @@ _VARIABLES: dict[str, tuple[str, ...]] = {
     "FACET_HARBOR": ("rollouts", "harbor"),
     "FACET_EVALUATE_TASKS": ("evaluation", "tasks"),
     "FACET_EVALUATE_ATTEMPTS": ("evaluation", "attempts"),
+    "FACET_DRIFT_SAMPLE": ("drift", "sample"),
+    "FACET_DRIFT_REPEATS": ("drift", "repeats"),
 }
 # Prices: "prompt,completion" in US dollars per million tokens.
 _MODEL_PRICES = "FACET_PRICES"  # "name=prompt,completion;name=…"

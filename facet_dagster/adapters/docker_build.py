@@ -78,6 +78,7 @@ class Build:
                 fileobj=BytesIO(context),
                 custom_context=True,
                 tag=request.tag(),
+                nocache=bool(request.fresh),
                 rm=True,
                 forcerm=True,
                 decode=True,

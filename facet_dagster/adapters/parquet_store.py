@@ -15,6 +15,7 @@ from facet_dagster.adapters.store_tables import Table
 from facet_dagster.records.base import StoredRecord
 from facet_dagster.records.bundle import ComponentVersion, SeedOutcome
 from facet_dagster.records.call import LedgerRow
+from facet_dagster.records.drift import DriftCheck
 from facet_dagster.records.evaluation import EvaluationTrial
 from facet_dagster.records.rollout import Trial
 from facet_dagster.records.seed import Candidate, Hypothesis, ScenarioSeed
@@ -40,6 +41,7 @@ KINDS: tuple[type[StoredRecord], ...] = (
     VectorBatch,
     SftSet,
     EvaluationTrial,
+    DriftCheck,
 )
 
 

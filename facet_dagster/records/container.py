@@ -82,17 +82,22 @@ class FileEntry(Record):
 
 
 class BuildRequest(Record):
-    """A Dockerfile with its context, all text. The tag follows from the content, so equal requests share an image."""
+    """A Dockerfile with its context, all text. The tag follows from the content, so equal requests share an image.
+
+    A `fresh` build takes nothing from the cache, and its image is of that name alone.
+    """
 
     seed: str
     dockerfile: str
     context: tuple[FileEntry, ...]
     timeout_s: float = 900.0
     limits: Limits = Limits()
+    fresh: str = ""
 
     def tag(self) -> str:
         """Image reference, `facet-env:<16 hex digits>`."""
         content = [self.dockerfile, *(file.model_dump_json() for file in self.context)]
+        content += [self.fresh] if self.fresh else []  # without it, the address that it always was
         return f"facet-env:{digest_of(chr(0).join(content))[:16]}"
 
 

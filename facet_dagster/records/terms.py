@@ -67,6 +67,13 @@ class EvaluationTerms(Record):
     network: bool = False  # let tasks that ask for the network (also by saying nothing) have it
 
 
+class DriftTerms(Record):
+    """Accepted tasks looked at again (quality page: drift)."""
+
+    sample: int = Field(default=10, ge=0)  # tasks of one look; those that were looked at longest ago
+    repeats: int = Field(default=3, ge=1)  # no-op and oracle runs of each
+
+
 class IngestTerms(Record):
     """From sources to skills."""
 

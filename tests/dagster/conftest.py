@@ -11,6 +11,7 @@ import pytest
 from assets.partitions import scenario_seed
 from facet_dagster import pipeline
 from facet_dagster.construction import Watcher
+from facet_dagster.makers import INPUTS
 from facet_dagster.records.authoring import Execution, FileChange, Instruction, Solution, StateDiff, Verifier
 from facet_dagster.records.base import Record, now
 from facet_dagster.records.bundle import ComponentVersion, Origin, SeedOutcome, Status, Task
@@ -121,6 +122,7 @@ class FakeDoors:
 
     def __init__(self, refused: Sequence[str] = (REFUSED,)) -> None:
         self.refused = set(refused)
+        self.remembers = True  # a seed that has ended is not walked again
         self.made: list[tuple[str, Component]] = []
         self.trials: Mapping[str, list[Trial] | Exception] = {}
 
@@ -168,17 +170,20 @@ class FakeDoors:
         store = workshop.store
         before = store.rows(ComponentVersion, seed)
         ended = store.rows(SeedOutcome, seed)
-        if ended and selection is None:
+        if ended and selection is None and self.remembers:
             watcher.ended(ended[-1])
             return ended[-1]
         status, why = Status.ACCEPTED, None
         sequence = len(before)
+        digests = {version.component: version.body.digest() for version in before}
         for component in [c for c in Component if selection is None or c in selection]:
             watcher.started(seed, component, 0)
             body = make_body(component, seed, len(before))
             if component is Component.SOLUTION and seed in self.refused:
                 body = make_solution(seed, exit_code=1)
-            version = make_version(component, seed, sequence, body)
+            inputs = {name.value: digests[name] for name in INPUTS[component] if name in digests}
+            digests[component] = body.digest()
+            version = make_version(component, seed, sequence, body, inputs=inputs)
             store.put(version)
             self.made.append((seed, component))
             watcher.finished(version)

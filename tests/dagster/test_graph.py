@@ -39,9 +39,21 @@ def test_keys_groups_and_dependencies() -> None:
     assert found == GRAPH
 
 
-def test_every_asset_says_what_it_is() -> None:
-    nodes = build_defs().resolve_asset_graph().asset_nodes
-    assert [node.key for node in nodes if not node.description or not node.kinds] == []
+def test_every_asset_says_what_it_is_whose_it_is_and_what_it_costs() -> None:
+    lacking = {}
+    for node in build_defs().resolve_asset_graph().asset_nodes:
+        said = {
+            "description": node.description,
+            "group": node.group_name != "default",
+            "kinds": node.kinds,
+            "owners": node.owners,
+            "tags": {"facet/cost", "facet/per"} <= set(node.tags),
+            "code version": node.code_version,
+            # A report's columns are those of its answer: test_catalogue looks at what was made.
+            "columns": node.group_name == "reports" or "dagster/column_schema" in node.metadata,
+        }
+        lacking[node.key.to_user_string()] = [name for name, there in said.items() if not there]
+    assert lacking == {name: [] for name in GRAPH}
 
 
 def test_construction_and_rollouts_are_partitioned_by_seed_in_batches() -> None:
@@ -58,7 +70,8 @@ def test_jobs_resolve_and_are_described() -> None:
     jobs = {job.name: job for job in repository.get_all_jobs() if not job.name.startswith("__")}
     assert set(jobs) == {
         "read_skills", "plan_seeds", "construct_all", "rollouts", "datasets", "evaluate", "reports",
-        "sweep_leftovers", "compact_store",
+        "repair_seeds", "roll_out_listed_seeds", "sweep_leftovers", "compact_store", "revalidate_tasks", "hold_queue",
+        "prune_run_logs",
     }  # fmt: skip
     assert all(job.description for job in jobs.values())
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import dagster as dg
 import pytest
+from dagster._core.definitions.data_version import CachingStaleStatusResolver, StaleStatus
+from dagster._core.loader import LoadingContextForTest
 from dagster._core.storage.partition_status_cache import AssetPartitionStatus
 
 from assets.partitions import scenario_seed
@@ -16,6 +18,7 @@ from facet_dagster.definitions import (
     ROLLOUTS,
     SEEDING,
     SKILLS,
+    build_defs,
     materialise,
     open_instance,
 )
@@ -149,6 +152,21 @@ def test_events_carry_versions_of_themselves_and_their_inputs(
     version = store.rows(ComponentVersion, "alpha")[-1]
     assert tags["dagster/data_version"] == version.body.digest()[:32]
     assert tags["dagster/code_version"] == "1"
+
+
+def test_only_what_stands_on_something_newer_is_out_of_date(
+    instance: dg.DagsterInstance, overrides: Mapping[str, object]
+) -> None:
+    def outdated(seed: str) -> set[str]:
+        graph = build_defs().resolve_asset_graph()
+        resolver = CachingStaleStatusResolver(instance, graph, LoadingContextForTest(instance))
+        return {name for name in CONSTRUCTION if resolver.get_status(dg.AssetKey(name), seed) is StaleStatus.STALE}
+
+    materialise(SEEDING, instance=instance, overrides=overrides)
+    materialise(CONSTRUCTION, instance=instance, seeds=["alpha", "beta"], overrides=overrides)
+    assert outdated("alpha") == outdated("beta") == set()
+    materialise(["instruction"], instance=instance, seeds=["beta"], overrides=overrides)
+    assert outdated("beta") == {"solution", "verifier", "validation", "task"} and outdated("alpha") == set()
 
 
 def test_scattered_seeds_become_one_run_per_contiguous_range(

@@ -10,7 +10,7 @@ import pytest
 from assets.partitions import scenario_seed
 from facet_dagster.records.seed import ScenarioSeed
 from facet_dagster.settings import Settings
-from sensors.compaction import daily_compaction
+from sensors.compaction import hourly_compaction
 from sensors.inbox import skill_inbox
 from sensors.leftovers import hourly_sweep
 from sensors.seeds import unregistered_seeds
@@ -48,7 +48,7 @@ def test_nothing_new_is_skipped_with_a_reason(instance: dg.DagsterInstance, stor
 
 
 def test_schedules_ask_for_their_housekeeping_job() -> None:
-    assert (hourly_sweep.job_name, daily_compaction.job_name) == ("sweep_leftovers", "compact_store")
+    assert (hourly_sweep.job_name, hourly_compaction.job_name) == ("sweep_leftovers", "compact_store")
 
 
 def look(settings: Settings, cursor: str | None, instance: dg.DagsterInstance) -> tuple[Any, str | None]:

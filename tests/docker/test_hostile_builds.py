@@ -140,6 +140,19 @@ async def test_the_next_build_of_the_same_request_replaces_the_image(
     await other.remove(wanted.tag())
 
 
+async def test_a_fresh_build_takes_nothing_from_the_cache_and_stands_beside(
+    builder: DockerImageBuilder, engine: DockerClient
+) -> None:
+    wanted = request("date +%s%N > /made")
+    fresh = wanted.model_copy(update={"fresh": "night"})
+    assert (await builder.build(wanted)).ok and (await builder.build(fresh)).ok
+    standing, anew = (engine.images.get(each.tag()).attrs["RootFS"]["Layers"] for each in (wanted, fresh))
+    assert standing[-1] != anew[-1]
+    await builder.remove(fresh.tag())
+    assert await builder.exists(wanted.tag()) and not await builder.exists(fresh.tag())
+    await builder.remove(wanted.tag())
+
+
 async def test_pip_works_as_root_where_an_index_can_be_reached(builder: DockerImageBuilder) -> None:
     head = "ARG PIP_INDEX_URL\nARG PIP_EXTRA_INDEX_URL\nARG PIP_TRUSTED_HOST\nARG PIP_CERT\n"
     wanted = request(

@@ -114,6 +114,24 @@ async def test_rounds_are_used_up_and_the_history_is_kept(world) -> None:
     assert [v.round for v in versions] == [0, 1, 2]
 
 
+async def test_rounds_that_were_used_up_go_on_when_more_are_allowed(world) -> None:
+    script = w.good_script()
+    script["authoring.solution"] = [w.solution(note="fail 0"), w.solution(note="fail 1")]
+    blamed = {"component": "solution", "evidence": "sort: cannot read", "advice": "Read it."}
+    script["repair.diagnose"] = [blamed]
+    outcome, _ = await walk(world.workshop(script, terms=ConstructionTerms(task_repairs=1)))
+    assert (outcome.reason, outcome.rounds) == (Reason.REPAIRS_EXHAUSTED, 1)
+    same, seen = await walk(world.workshop({}, run_id="run-2", terms=ConstructionTerms(task_repairs=1)))
+    assert same == outcome and seen.versions == []
+    more = {
+        "authoring.solution": [w.solution(("/app/out.txt", "ab"))],
+        "authoring.verifier": script["authoring.verifier"],
+        "repair.diagnose": [blamed],
+    }
+    after, _ = await walk(world.workshop(more, run_id="run-3", terms=ConstructionTerms(task_repairs=2)))
+    assert (after.status, after.rounds) == (Status.ACCEPTED, 2)
+
+
 async def test_an_environment_that_never_builds_ends_the_seed(world) -> None:
     def fails(request: BuildRequest) -> BuildResult:
         return BuildResult(image=request.tag(), fault=BuildFault.FAILED, log="E: no such package", seconds=1.0)

@@ -1,0 +1,63 @@
+"""What waits to be done on seeds, as the store tells it: seeds without an end, ends that another try can change, tasks
+without attempts.
+
+Read with DuckDB from the columns alone: eight thousand seeds take about a second. Whether somebody is at work on a seed
+right now is not known here.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from facet_dagster.records.bundle import Status
+from facet_dagster.records.outcome import Reason
+from facet_dagster.yields.views import run_sql
+
+# arg_max passes over empty values, so that a reason of an earlier end would be taken for one of the last.
+_ENDINGS = """
+WITH last AS (
+    SELECT seed, arg_max(status, "at") AS status, arg_max(coalesce(reason, ''), "at") AS reason,
+        arg_max(rounds, "at") AS rounds, max("at") AS ended
+    FROM outcomes
+    GROUP BY seed
+)
+SELECT last.*, count(trials.seed) AS graded
+FROM last LEFT JOIN trials ON trials.seed = last.seed AND trials.started_at >= last.ended AND trials.reward IS NOT NULL
+GROUP BY ALL
+ORDER BY ended, seed
+"""
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How the last walk over a seed ended, and how many graded attempts there have been since."""
+
+    seed: str
+    status: Status
+    reason: Reason | None
+    rounds: int
+    graded: int
+
+    def can_go_on(self, task_repairs: int) -> bool:
+        """Whether another walk may end otherwise: it met trouble, or there are more rounds now than it could use."""
+        if self.status is Status.PENDING:
+            return True
+        return self.reason is Reason.REPAIRS_EXHAUSTED and self.rounds < task_repairs
+
+    def lacks_attempts(self, attempts: int) -> bool:
+        """Whether its task was accepted and has had fewer attempts."""
+        return self.status is Status.ACCEPTED and self.graded < attempts
+
+
+def endings(store_root: str) -> dict[str, Ending]:
+    """The last end of every seed that has one, the oldest first. Raises InfrastructureError, SettingsError."""
+    rows: list[dict[str, Any]] = run_sql(store_root, _ENDINGS).to_dict("records")  # type: ignore[assignment]
+    return {
+        row["seed"]: Ending(
+            seed=row["seed"],
+            status=Status(row["status"]),
+            reason=Reason(row["reason"]) if row["reason"] else None,
+            rounds=int(row["rounds"]),
+            graded=int(row["graded"]),
+        )
+        for row in rows
+    }

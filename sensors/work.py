@@ -1,0 +1,94 @@
+"""Asks for work on seeds: new ones are walked, ends that can change are walked on, accepted tasks get their attempts.
+
+Off by default, since what they ask for costs money. They ask for a bounded number at a time, never for what somebody
+works on, and not at all while a person's backfill is under way or the day's budget is spent.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import dagster as dg
+
+from facet_dagster.settings import Settings
+from facet_dagster.waiting import Ending, endings
+from sensors.asking import MOST_WAITING, Queue, backfill_under_way
+from sensors.budget import why_not
+
+Choose = Callable[[Queue, dict[str, Ending]], Sequence[str]]
+Request = Callable[[Queue, Sequence[str]], Iterator[dg.RunRequest]]
+_OFF = dg.DefaultSensorStatus.STOPPED
+_EVERY_S = 300  # reading what waits takes half a second of CPU at 8,000 seeds, ten where nothing is compacted
+
+
+@dg.sensor(
+    job_name="construct_all",
+    minimum_interval_seconds=_EVERY_S,
+    default_status=_OFF,
+    description="Asks for a walk of registered seeds that have had none: stretch by stretch, as a backfill would.",
+)
+def new_seeds(
+    context: dg.SensorEvaluationContext, settings: dg.ResourceParam[Settings]
+) -> dg.SensorResult | dg.SkipReason:
+    """A seed whose runs broke down before it came to an end counts as new, three times a day."""
+
+    def choose(queue: Queue, ended: dict[str, Ending]) -> Sequence[str]:
+        return [seed for seed in queue.registered if seed not in ended]
+
+    return _ask(context, settings, choose, Queue.request_stretches)
+
+
+@dg.sensor(
+    job_name="repair_seeds",
+    minimum_interval_seconds=_EVERY_S,
+    default_status=_OFF,
+    description="Asks for another walk of seeds that met trouble, or were rejected with fewer rounds than now allowed.",
+)
+def repairable_seeds(
+    context: dg.SensorEvaluationContext, settings: dg.ResourceParam[Settings]
+) -> dg.SensorResult | dg.SkipReason:
+    """Lists, not stretches: what failed lies scattered. The oldest first."""
+    rounds = settings.construction.task_repairs
+
+    def choose(queue: Queue, ended: dict[str, Ending]) -> Sequence[str]:
+        return [seed for seed, ending in ended.items() if ending.can_go_on(rounds)]
+
+    return _ask(context, settings, choose, lambda queue, seeds: queue.request_lists("walk_listed", seeds))
+
+
+@dg.sensor(
+    job_name="roll_out_listed_seeds",
+    minimum_interval_seconds=_EVERY_S,
+    default_status=_OFF,
+    description="Asks for the teacher's attempts on accepted tasks that have had fewer than the settings want.",
+)
+def untried_tasks(
+    context: dg.SensorEvaluationContext, settings: dg.ResourceParam[Settings]
+) -> dg.SensorResult | dg.SkipReason:
+    """The oldest first."""
+    attempts = settings.rollouts.attempts
+
+    def choose(queue: Queue, ended: dict[str, Ending]) -> Sequence[str]:
+        return [seed for seed, ending in ended.items() if ending.lacks_attempts(attempts)]
+
+    return _ask(context, settings, choose, lambda queue, seeds: queue.request_lists("roll_out_listed", seeds))
+
+
+def _ask(
+    context: dg.SensorEvaluationContext, settings: Settings, choose: Choose, request: Request
+) -> dg.SensorResult | dg.SkipReason:
+    if spent := why_not(settings):
+        return dg.SkipReason(spent)
+    if backfill_under_way(context.instance):
+        return dg.SkipReason("a backfill is under way: asks again when it has ended")
+    queue = Queue.look(context.instance, context.sensor_name)
+    if queue.waiting >= MOST_WAITING:
+        return dg.SkipReason(f"{queue.waiting} runs wait already")
+    waiting = choose(queue, endings(settings.store))
+    free = queue.free(waiting)
+    if not free:
+        left = (
+            f"; {given_up} were asked for too often today: see their runs"
+            if (given_up := queue.given_up(waiting))
+            else ""
+        )
+        return dg.SkipReason(f"none of {len(queue.registered)} seeds waits{left}")
+    return dg.SensorResult(run_requests=list(request(queue, free)))
