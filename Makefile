@@ -10,7 +10,7 @@ APART := harbor or weak_model or audit or sft
 
 demo: install  ## skills in, verified tasks, trajectories and an SFT set out (recorded model)
 	@$(FACET) doctor --fix
-	@$(FACET) run
+	@FACET_ATTEMPTS=$${FACET_ATTEMPTS:-2} $(FACET) run  # as many attempts of the teacher as are recorded
 
 ui: install  ## Dagster on the same instance, http://127.0.0.1:3000
 	@$(FACET) ui
