@@ -1,11 +1,8 @@
 """A small world in which a seed can be walked without Docker and without a model.
 
-Images and containers are FakeSandbox trees. A solution is a list of `put PATH TEXT` lines; a verifier passes when
-each of its `# want PATH TEXT` comments holds. Everything else - stations, gates, routing, guards - is the real thing.
+Containers answer as testing/toy_tasks.py says. Stations, gates, routing and guards are the real ones.
 """
 
-import hashlib
-import json
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,7 +15,6 @@ from facet_dagster.adapters.metered_model import MeteredModel
 from facet_dagster.records.base import now
 from facet_dagster.records.bundle import ComponentVersion, Origin, SeedOutcome
 from facet_dagster.records.call import Role
-from facet_dagster.records.container import BuildRequest, BuildResult, Command, CommandResult
 from facet_dagster.records.outcome import Component
 from facet_dagster.records.scenario import (
     Requirement,
@@ -30,11 +26,11 @@ from facet_dagster.records.terms import ConstructionTerms
 from facet_dagster.testing.examples import a_scenario
 from facet_dagster.testing.hash_embedder import HashEmbedder
 from facet_dagster.testing.memory_store import MemoryStore
-from facet_dagster.testing.sandbox import FakeContainer, FakeImageBuilder, FakeSandbox, always_builds
+from facet_dagster.testing.sandbox import FakeSandbox, always_builds
 from facet_dagster.testing.scripted_model import ScriptedModel
+from facet_dagster.testing.toy_tasks import ToyBuilder, answer
 from facet_dagster.workshop import CODE_VERSION, Workshop
 
-OK = CommandResult(exit_code=0, output="", seconds=0.0)
 SEED = ScenarioSeed(
     seed_id="sort-a-list-ab12", title="Sort a list", skill_ids=("s-1",), hypothesis_ids=(), rationale=""
 )
@@ -106,87 +102,6 @@ def good_script() -> dict[str, list[Any]]:
     }
 
 
-def _observe(container: FakeContainer) -> CommandResult:
-    files = [
-        {
-            "path": path,
-            "type": "file",
-            "size": len(data),
-            "mode": "0644",
-            "owner": "agent",
-            "sha256": hashlib.sha256(data).hexdigest(),
-        }
-        for path, data in sorted(container.files.items())
-        if path.startswith("/app/")
-    ]
-    state = {"files": files, "packages": [], "tools": {}, "users": [], "listening": []}
-    container.files["/usr/local/lib/facet-observe/state.json"] = json.dumps(state).encode()
-    return OK
-
-
-def _solve(container: FakeContainer) -> CommandResult:
-    for line in container.files["/solution/solve.sh"].decode().splitlines():
-        words = shlex.split(line, comments=True)
-        if words[:1] == ["put"]:
-            container.files[words[1]] = words[2].encode()
-        if words[:1] == ["fail"]:
-            return CommandResult(exit_code=1, output="sort: cannot read", seconds=0.1)
-    return OK
-
-
-def _grade(container: FakeContainer) -> CommandResult:
-    wants = [
-        line.split(maxsplit=3)[2:]
-        for line in container.files["/tests/test_outputs.py"].decode().splitlines()
-        if line.startswith("# want ")
-    ]
-    held = all(container.files.get(path, b"").decode() == text for path, text in wants)
-    message = "" if held else "AssertionError: /app/out.txt: expected other content"
-    tests = [{"name": "test_r1_sorted", "outcome": "passed" if held else "failed", "message": message}]
-    container.files["/logs/verifier/results.json"] = json.dumps(
-        {"trouble": None, "limit": None, "tests": tests}
-    ).encode()
-    container.files["/logs/verifier/reward.json"] = json.dumps({"reward": 1.0 if held else 0.0}).encode()
-    return OK
-
-
-def _spoil(container: FakeContainer, script: str) -> CommandResult:
-    """The control scripts that these small tasks meet."""
-    words = shlex.split(script)
-    if script.startswith("cat /facet-control >"):
-        container.files[words[-1]] = container.files["/facet-control"]
-    elif script.startswith(": >"):
-        container.files[words[-1]] = b""
-    elif script.startswith("rm -f -- "):
-        del container.files[words[-1]]
-    elif script.startswith("mv -T"):
-        container.files[words[-1]] = container.files.pop(words[-2])
-    elif script.startswith("cat < "):
-        container.files[words[-1]] = container.files[words[2]]
-    return OK
-
-
-def answer(container: FakeContainer, command: Command) -> CommandResult:
-    if "runpy" in command.script:
-        return _observe(container)
-    if command.script == "bash /solution/solve.sh":
-        return _solve(container)
-    if command.script.endswith("exec /tests/test.sh"):
-        return _grade(container)
-    return _spoil(container, command.script) if container.spec.purpose == "control" else OK
-
-
-class Builder(FakeImageBuilder):
-    """Puts the context's files where the Dockerfile's COPY would."""
-
-    async def build(self, request: BuildRequest) -> BuildResult:
-        result = await super().build(request)
-        if result.ok:
-            tree = self._sandbox.images[result.image]
-            self._sandbox.images[result.image] = {path.removeprefix("/files"): data for path, data in tree.items()}
-        return result
-
-
 @dataclass
 class Seen:
     """A watcher that remembers."""
@@ -251,7 +166,7 @@ class World:
         return Workshop(
             model=MeteredModel(self.model, store=self.store, ledger=ledger, names=names, in_flight=2),
             embedder=HashEmbedder(),
-            builder=Builder(sandbox, builds),
+            builder=ToyBuilder(sandbox, builds),
             sandbox=sandbox,
             store=self.store,
             ledger=ledger,
