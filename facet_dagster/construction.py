@@ -46,6 +46,10 @@ REPAIRABLE = {
 }
 
 
+class _Overtaken(InfrastructureError):
+    """Another run put its version of the seed first."""
+
+
 class Watcher(Protocol):
     """Who wants to see a walk live: a progress display, a Dagster run, a test."""
 
@@ -72,6 +76,12 @@ async def construct(
     try:
         walk.resume()
         outcome = await (walk.to_the_end() if selection is None else walk.by_hand(selection))
+    except _Overtaken as overtaken:
+        ended = _end_on_record(walk.bench)
+        if ended is not None:  # the other run has come to the end meanwhile: nothing is left to be done
+            watcher.ended(ended)
+            return ended
+        outcome = walk.outcome(Status.PENDING, evidence=f"{InfrastructureError.__name__}: {overtaken}")
     except TROUBLE as trouble:
         outcome = walk.outcome(Status.PENDING, evidence=f"{type(trouble).__name__}: {trouble}")
     workshop.store.put(outcome)
@@ -255,7 +265,7 @@ class _Walk:
             }
         )
         if not workshop.store.put(version):
-            raise InfrastructureError(f"another run is at work on {seed}: what it made stands; try again when it ended")
+            raise _Overtaken(f"another run is at work on {seed}: what it made stands; try again when it ended")
         self._take(version)
         self.watcher.finished(version)
         return version.rejected
@@ -317,6 +327,15 @@ class Maker(Protocol):
     """Makes one body."""
 
     async def __call__(self) -> Record: ...
+
+
+def _end_on_record(bench: Bench) -> SeedOutcome | None:
+    """The end of a walk that another run has finished, if nothing was made since."""
+    store, seed = bench.workshop.store, bench.seed.seed_id
+    last = max(store.rows(SeedOutcome, seed), key=lambda row: row.at, default=None)
+    if last is None or last.status is Status.PENDING:
+        return None
+    return last if last.sequence == len(store.keys(ComponentVersion, seed)) - 1 else None
 
 
 def _failed(report: ValidationReport | None) -> ValidationReport | None:

@@ -182,6 +182,26 @@ async def test_two_runs_on_one_seed_do_not_mix(world) -> None:
     assert outcome.status is Status.ACCEPTED and seen.steps()[0] == ("verifier", 0, "authored")
 
 
+async def test_the_end_of_a_run_that_was_faster_stands(world) -> None:
+    """Else an accepted seed would be pending until somebody walks it again."""
+    slow = world.workshop(w.good_script())
+    put = world.store.put
+
+    def overtaken(record) -> bool:
+        if isinstance(record, ComponentVersion) and record.component is Component.TASK and record.run_id != "run-2":
+            put(record.model_copy(update={"run_id": "run-2"}))
+            end = {"seed": record.seed, "sequence": record.sequence, "run_id": "run-2", "at": record.at}
+            put(SeedOutcome(status=Status.ACCEPTED, first_pass=True, rounds=0, **end))
+        return put(record)
+
+    world.store.put = overtaken
+    outcome, seen = await walk(slow)
+    world.store.put = put
+    assert (outcome.status, outcome.run_id) == (Status.ACCEPTED, "run-2")
+    assert [each.run_id for each in world.store.rows(SeedOutcome)] == ["run-2"]
+    assert seen.outcomes == [outcome]
+
+
 async def test_validation_by_hand_asks_no_model(world) -> None:
     await walk(world.workshop(w.good_script()))
     outcome, seen = await walk(world.workshop({}, run_id="run-2"), frozenset({Component.VALIDATION}))
