@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
-from facet_dagster.errors import FacetError, InfrastructureError
+from facet_dagster.errors import EngineLost, FacetError, InfrastructureError
 from facet_dagster.makers import WRITTEN, Bench
 from facet_dagster.records.base import Record, now
 from facet_dagster.records.bundle import (
@@ -70,7 +70,8 @@ async def construct(
 ) -> SeedOutcome:
     """Walk the seed to its end (no selection), or make just the selected components again (by hand).
 
-    Trouble does not escape: it ends the walk as `pending`, with what it was, to be tried again.
+    A walk whose engine is lost begins anew on another. Other trouble does not escape: it ends the walk as `pending`,
+    with what it was, to be tried again.
     """
     walk = _Walk(Bench(seed, skills, workshop), watcher)
     try:
@@ -83,6 +84,9 @@ async def construct(
             return ended
         outcome = walk.outcome(Status.PENDING, evidence=f"{InfrastructureError.__name__}: {overtaken}")
     except TROUBLE as trouble:
+        if isinstance(trouble, EngineLost) and selection is None:
+            # What was made is in the store; each loss leaves one engine fewer, so this comes to an end.
+            return await construct(seed, skills, workshop, watcher)
         outcome = walk.outcome(Status.PENDING, evidence=f"{type(trouble).__name__}: {trouble}")
     workshop.store.put(outcome)
     watcher.ended(outcome)

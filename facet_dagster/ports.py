@@ -100,8 +100,8 @@ class ImageBuilder(Protocol):
 
     async def build(self, request: BuildRequest) -> BuildResult: ...
 
-    async def exists(self, image: str) -> bool:
-        """Whether the image is there; if so, it stays until this run ends or removes it, whoever built it."""
+    async def exists(self, image: str, seed: str) -> bool:
+        """Whether the image is where the seed is; then it stays until this run ends or removes it, whoever built it."""
         ...
 
     async def remove(self, image: str) -> None:

@@ -72,7 +72,7 @@ class DockerImageBuilder:
                 last = error
         raise InfrastructureError(f"cached layers vanish during the build: {last}")
 
-    async def exists(self, image: str) -> bool:
+    async def exists(self, image: str, seed: str) -> bool:
         """Whether the engine has the image; where it has, this run holds it from now on."""
         return await self._calls.call("hold an image", self._try_to_hold, image)
 

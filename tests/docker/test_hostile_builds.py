@@ -41,7 +41,7 @@ async def builder(
 async def stopped(builder: DockerImageBuilder, engine: DockerClient, wanted: BuildRequest) -> BuildResult:
     """The result of a build that must fail, with its traces looked for by the run-step's own text."""
     result = await builder.build(wanted)
-    assert not result.ok and not await builder.exists(wanted.tag())
+    assert not result.ok and not await builder.exists(wanted.tag(), "s")
     marker = wanted.dockerfile.rpartition("RUN ")[2][:10]
     assert build_containers(engine, marker) == []
     return result
@@ -153,6 +153,6 @@ async def test_pip_works_as_root_where_an_index_can_be_reached(builder: DockerIm
         pytest.skip(f"no package index can be reached: {error}")
     if not result.ok:
         pytest.skip(f"no package index can be reached: {result.log[-300:]}")
-    image = await builder.exists(wanted.tag())
+    image = await builder.exists(wanted.tag(), "s")
     await builder.remove(wanted.tag())
     assert image

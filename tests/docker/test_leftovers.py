@@ -110,14 +110,14 @@ async def test_an_image_stays_for_the_run_that_still_needs_it(
     builds = DockerImageBuilder(engine, run_id=first, base_image=base_image)
     finds = DockerImageBuilder(engine, run_id=second, base_image=base_image)
     assert (await builds.build(request)).ok
-    assert await finds.exists(request.tag())
+    assert await finds.exists(request.tag(), "s")
     assert remove_run(engine, first) == 0
-    assert await finds.exists(request.tag())
+    assert await finds.exists(request.tag(), "s")
     engine.api.remove_image(request.tag())  # what a run does that looked before the other took hold
     async with DockerSandbox(engine, run_id=second).open(spec) as container:
         assert await container.read("/x", max_bytes=100) == run_id.encode()
-    assert await finds.exists(request.tag())
+    assert await finds.exists(request.tag(), "s")
     await finds.remove(request.tag())
-    assert not await finds.exists(request.tag())
+    assert not await finds.exists(request.tag(), "s")
     for run in (first, second):
         assert_nothing_left(engine, run)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from facet_dagster.construction import construct
-from facet_dagster.errors import InfrastructureError, ModelUnavailable
+from facet_dagster.errors import EngineLost, InfrastructureError, ModelUnavailable
 from facet_dagster.records.bundle import ComponentVersion, SeedOutcome, Status
 from facet_dagster.records.container import BuildFault, BuildRequest, BuildResult
 from facet_dagster.records.outcome import Component, Reason
@@ -252,3 +252,19 @@ async def test_a_verifier_out_of_date_finds_its_image_built_again(world) -> None
     outcome, seen = await walk(world.workshop({}, run_id="run-3"))
     assert outcome.status is Status.ACCEPTED
     assert seen.steps()[0] == ("verifier", 1, "re-executed")
+
+
+async def test_a_walk_whose_engine_dies_goes_on_elsewhere(world) -> None:
+    """Nothing that was paid for is asked for again, and the loss is no verdict."""
+    lost = []
+
+    def builds(request: BuildRequest) -> BuildResult:
+        if not lost:
+            lost.append(request)
+            raise EngineLost("the engine a answers no longer")
+        return BuildResult(image=request.tag(), fault=None, log="built", seconds=0.0)
+
+    outcome, seen = await walk(world.workshop(w.good_script(), builds=builds))
+    assert (outcome.status, outcome.rounds, len(lost)) == (Status.ACCEPTED, 0, 1)
+    assert [step[0] for step in seen.steps()].count("environment") == 1
+    assert [row.status for row in world.store.rows(SeedOutcome)] == [Status.ACCEPTED]
