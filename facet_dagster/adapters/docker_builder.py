@@ -8,6 +8,7 @@ from docker.errors import APIError, ImageNotFound, NotFound
 
 from facet_dagster.adapters.docker_build import Build, CacheGone
 from facet_dagster.adapters.docker_build_args import build_args
+from facet_dagster.adapters.docker_build_refusals import refusal
 from facet_dagster.adapters.docker_calls import EngineCalls, uninterrupted
 from facet_dagster.adapters.docker_holds import hold_of
 from facet_dagster.adapters.docker_labels import labels
@@ -38,6 +39,9 @@ class DockerImageBuilder:
 
     async def build(self, request: BuildRequest) -> BuildResult:
         """Build under the request's limits; a failed or cancelled build leaves neither container nor layer."""
+        refused = refusal(request.dockerfile)
+        if refused is not None:
+            return BuildResult(image=request.tag(), fault=BuildFault.FAILED, log=refused, seconds=0.0)
         before = await self._inspect(request.tag())
         result = await self._attempts(request)
         if not result.ok:

@@ -2,7 +2,9 @@
 
 import asyncio
 import os
+import threading
 from collections.abc import AsyncIterator, Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from docker import DockerClient
@@ -113,6 +115,37 @@ async def base_of(builder: DockerImageBuilder) -> str:
 async def test_volumes_are_refused(builder: DockerImageBuilder) -> None:
     result = await builder.build(request("true", head="VOLUME /app/data\n"))
     assert result.fault is BuildFault.FAILED and "VOLUME is not allowed" in result.log
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "RUN --mount=type=bind,source=/,target=/host cp /host/etc/shadow /x\n",
+        "RUN --security=insecure mount -t proc proc /mnt\n",
+        "COPY ../../../../etc/passwd /x\n",
+    ],
+)
+async def test_a_build_that_reaches_for_the_host_fails(builder: DockerImageBuilder, head: str) -> None:
+    """A mount of the host, rights over it, files outside the context: the engine knows none of it."""
+    result = await builder.build(request("true", head=head))
+    assert result.fault is BuildFault.FAILED and result.log
+
+
+async def test_the_engine_fetches_nothing_from_its_own_machine(builder: DockerImageBuilder) -> None:
+    asked: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_error(404)
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_address[1]}/secret"
+        result = await builder.build(request("true", head=f"ADD {address} /x\n"))
+        server.shutdown()
+    assert result.fault is BuildFault.FAILED and "its own network" in result.log
+    assert asked == []
 
 
 async def test_cancellation_ends_the_build(builder: DockerImageBuilder, engine: DockerClient) -> None:
