@@ -4,9 +4,9 @@ VENV := .venv
 FACET := $(VENV)/bin/facet
 MARK := $(VENV)/.installed
 
-APART := harbor or weak_model or audit or sft
+APART := harbor or weak_model or audit or sft or deploy
 
-.PHONY: demo test lint unit parts line ui install clean test-harbor test-audit test-weak-model test-sft
+.PHONY: demo test lint unit parts line ui install clean test-harbor test-deploy test-audit test-weak-model test-sft
 
 demo: install  ## skills in, verified tasks, trajectories and an SFT set out (recorded model)
 	@$(FACET) doctor --fix
@@ -36,6 +36,9 @@ line: install  ## the whole line in real containers
 
 test-harbor: install  ## Harbor itself scores the exported demo tasks (installs Harbor in its own environment)
 	@$(VENV)/bin/pytest -m harbor tests/harbor
+
+test-deploy: install  ## deploy/compose.yaml really run: a seed walked by a run in a container of its own (builds images)
+	@$(VENV)/bin/pytest -m deploy tests/deploy
 
 test-audit: install  ## every hand-made task of tests/fixtures gets its verdict, every control and cheat (minutes)
 	@$(VENV)/bin/pytest -m audit

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
-from facet_dagster.errors import FacetError, InfrastructureError
+from facet_dagster.errors import EngineLost, FacetError, InfrastructureError
 from facet_dagster.makers import WRITTEN, Bench
 from facet_dagster.records.base import Record, now
 from facet_dagster.records.bundle import (
@@ -46,6 +46,10 @@ REPAIRABLE = {
 }
 
 
+class _Overtaken(InfrastructureError):
+    """Another run put its version of the seed first."""
+
+
 class Watcher(Protocol):
     """Who wants to see a walk live: a progress display, a Dagster run, a test."""
 
@@ -66,13 +70,23 @@ async def construct(
 ) -> SeedOutcome:
     """Walk the seed to its end (no selection), or make just the selected components again (by hand).
 
-    Trouble does not escape: it ends the walk as `pending`, with what it was, to be tried again.
+    A walk whose engine is lost begins anew on another. Other trouble does not escape: it ends the walk as `pending`,
+    with what it was, to be tried again.
     """
     walk = _Walk(Bench(seed, skills, workshop), watcher)
     try:
         walk.resume()
         outcome = await (walk.to_the_end() if selection is None else walk.by_hand(selection))
+    except _Overtaken as overtaken:
+        ended = _end_on_record(walk.bench)
+        if ended is not None:  # the other run has come to the end meanwhile: nothing is left to be done
+            watcher.ended(ended)
+            return ended
+        outcome = walk.outcome(Status.PENDING, evidence=f"{InfrastructureError.__name__}: {overtaken}")
     except TROUBLE as trouble:
+        if isinstance(trouble, EngineLost) and selection is None:
+            # What was made is in the store; each loss leaves one engine fewer, so this comes to an end.
+            return await construct(seed, skills, workshop, watcher)
         outcome = walk.outcome(Status.PENDING, evidence=f"{type(trouble).__name__}: {trouble}")
     workshop.store.put(outcome)
     watcher.ended(outcome)
@@ -257,7 +271,7 @@ class _Walk:
             }
         )
         if not workshop.store.put(version):
-            raise InfrastructureError(f"another run is at work on {seed}: what it made stands; try again when it ended")
+            raise _Overtaken(f"another run is at work on {seed}: what it made stands; try again when it ended")
         self._take(version)
         self.watcher.finished(version)
         return version.rejected
@@ -328,6 +342,15 @@ class Maker(Protocol):
     """Makes one body."""
 
     async def __call__(self) -> Record: ...
+
+
+def _end_on_record(bench: Bench) -> SeedOutcome | None:
+    """The end of a walk that another run has finished, if nothing was made since."""
+    store, seed = bench.workshop.store, bench.seed.seed_id
+    last = max(store.rows(SeedOutcome, seed), key=lambda row: row.at, default=None)
+    if last is None or last.status is Status.PENDING:
+        return None
+    return last if last.sequence == len(store.keys(ComponentVersion, seed)) - 1 else None
 
 
 def _failed(report: ValidationReport | None) -> ValidationReport | None:

@@ -12,6 +12,7 @@
     ├── InfrastructureError  daemon, disk, host: never a verdict about a task
     │   ├── EngineUnavailable  no container engine can be reached
     │   └── NotObservable      what a container holds cannot be told
+    ├── EngineLost           one of several engines died: the same again goes to another
     └── BudgetSpent          the tokens or money of the run, or of the day, are used up
 
 A rejection is not trouble: see records/outcome.py. Messages are one line and say what to do.
@@ -68,6 +69,12 @@ class InfrastructureError(FacetError):
 
 class EngineUnavailable(InfrastructureError, ConnectionError):
     """No container engine can be reached."""
+
+
+class EngineLost(FacetError, ConnectionError):
+    """One of several engines answers no longer; others do. No gate takes it for a verdict that could not be had."""
+
+    exit_code = 4
 
 
 class NotObservable(InfrastructureError):

@@ -192,7 +192,7 @@ class Bench:
     async def ensure_image(self) -> None:
         """Build the environment's image again where it is gone. Raises InfrastructureError where that fails."""
         environment, terms = self.environment, self.workshop.construction
-        if await self.workshop.builder.exists(environment.image):
+        if await self.workshop.builder.exists(environment.image, self.seed.seed_id):
             return
         result = await rebuild(
             self.seed.seed_id,

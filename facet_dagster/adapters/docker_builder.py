@@ -4,13 +4,15 @@ import os
 from dataclasses import dataclass
 
 from docker import DockerClient
-from docker.errors import APIError, ImageNotFound
+from docker.errors import APIError, ImageNotFound, NotFound
 
 from facet_dagster.adapters.docker_build import Build, CacheGone
 from facet_dagster.adapters.docker_build_args import build_args
+from facet_dagster.adapters.docker_build_refusals import refusal
 from facet_dagster.adapters.docker_calls import EngineCalls, uninterrupted
+from facet_dagster.adapters.docker_holds import hold_of
 from facet_dagster.adapters.docker_labels import labels
-from facet_dagster.adapters.docker_sweep import remove_image
+from facet_dagster.adapters.docker_sweep import let_go, remove_image
 from facet_dagster.errors import InfrastructureError
 from facet_dagster.records.container import BuildFault, BuildRequest, BuildResult
 
@@ -37,39 +39,67 @@ class DockerImageBuilder:
 
     async def build(self, request: BuildRequest) -> BuildResult:
         """Build under the request's limits; a failed or cancelled build leaves neither container nor layer."""
+        refused = refusal(request.dockerfile)
+        if refused is not None:
+            return BuildResult(image=request.tag(), fault=BuildFault.FAILED, log=refused, seconds=0.0)
         before = await self._inspect(request.tag())
         result = await self._attempts(request)
         if not result.ok:
             return result
-        made = await self._inspect(request.tag())
+        made = await self._inspect(self._hold(request.tag()))
         if made is None:
             raise InfrastructureError(f"the container engine built {request.tag()} but does not know it")
-        if before is not None and before.id != made.id:
-            await self._remove_unused(before.id)
         if made.volumes:
             await self.remove(request.tag())
             closing = _NO_VOLUMES.format(paths=", ".join(made.volumes))
             return result.model_copy(update={"fault": BuildFault.FAILED, "log": f"{result.log[-19_000:]}\n{closing}"})
+        await self._calls.call("name an image", self._name, made.id, request.tag())
+        if before is not None and before.id != made.id:
+            await self._remove_unused(before.id)
         return result.model_copy(update={"user": made.user, "workdir": made.workdir})
 
     async def _attempts(self, request: BuildRequest) -> BuildResult:
         arguments = build_args(request.dockerfile, os.environ, base_image=self._base_image)
         owned = labels(run_id=self._run_id, seed=request.seed, purpose="environment")
         for _ in range(_ATTEMPTS):
-            build = Build(self._client, self._calls, request, image_labels=owned, arguments=arguments)
+            build = Build(
+                self._client,
+                self._calls,
+                request,
+                tag=self._hold(request.tag()),  # its own name comes second: whoever finds it may remove it
+                image_labels=owned,
+                arguments=arguments,
+            )
             try:
                 return await build.result()
             except CacheGone as error:
                 last = error
         raise InfrastructureError(f"cached layers vanish during the build: {last}")
 
-    async def exists(self, image: str) -> bool:
-        """Whether the engine has the image."""
-        return await self._inspect(image) is not None
+    async def exists(self, image: str, seed: str) -> bool:
+        """Whether the engine has the image; where it has, this run holds it from now on."""
+        return await self._calls.call("hold an image", self._try_to_hold, image)
 
     async def remove(self, image: str) -> None:
-        """Remove an image with its untagged layers; nothing happens if it is gone already."""
-        await uninterrupted(self._calls.call("remove an image", remove_image, self._client, image))
+        """Remove an image with its untagged layers, unless another run holds it; one that is gone already is fine."""
+        await uninterrupted(self._calls.call("remove an image", let_go, self._client, image, self._run_id))
+
+    def _hold(self, image: str) -> str:
+        return hold_of(image, run_id=self._run_id)
+
+    def _try_to_hold(self, image: str) -> bool:
+        hold = self._hold(image)
+        for has, gets in ((image, hold), (hold, image)):  # the name may have gone with the run that built it
+            try:
+                self._name(has, gets)
+            except NotFound:
+                continue
+            return True
+        return False
+
+    def _name(self, image: str, reference: str) -> None:
+        repository, _, tag = reference.rpartition(":")
+        self._client.api.tag(image, repository, tag)
 
     async def _inspect(self, image: str) -> _Image | None:
         return await self._calls.call("look at an image", self._look_at, image)
@@ -93,7 +123,10 @@ class DockerImageBuilder:
 
     def _try_to_remove(self, image_id: str) -> None:
         try:
-            remove_image(self._client, image_id)
+            if not self._client.images.get(image_id).tags:  # another run may hold it
+                remove_image(self._client, image_id)
+        except ImageNotFound:
+            return
         except APIError as error:
             if error.status_code != 409:
                 raise

@@ -23,19 +23,20 @@ def labels(*, run_id: str, seed: str, purpose: str) -> dict[str, str]:
 
 def owner_of(pid: int) -> str:
     """`pid:start time:host`, which no other process ever has; the start time tells a re-used pid apart."""
-    return f"{pid}:{_start_time(pid)}:{_host()}"
+    return f"{pid}:{_start_time(pid)}:{host()}"
 
 
 def is_dead(owner: str) -> bool:
     """True only if the owner ran on this very host and boot and is gone; what cannot be known counts as alive."""
     pid, _, rest = owner.partition(":")
-    start, _, host = rest.partition(":")
-    if not pid.isdigit() or host != _host():
+    start, _, where = rest.partition(":")
+    if not pid.isdigit() or where != host():
         return False
     return _start_time(int(pid)) != start
 
 
-def _host() -> str:
+def host() -> str:
+    """This host, boot and pid namespace, in one word."""
     # The pid namespace keeps containers that share the engine (and the boot) from judging one another's pids.
     boot = Path("/proc/sys/kernel/random/boot_id")
     space = Path("/proc/self/ns/pid")

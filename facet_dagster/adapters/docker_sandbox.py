@@ -7,10 +7,14 @@ from typing import Any
 from uuid import uuid4
 
 from docker import DockerClient
+from docker.errors import ImageNotFound
+from docker.models.containers import Container
 from docker.types import LogConfig, Ulimit
 
 from facet_dagster.adapters.docker_calls import EngineCalls, uninterrupted
 from facet_dagster.adapters.docker_container import DockerContainer
+from facet_dagster.adapters.docker_debian import has_image
+from facet_dagster.adapters.docker_holds import hold_of
 from facet_dagster.adapters.docker_labels import labels
 from facet_dagster.adapters.docker_sweep import remove_container, remove_image, sweep_dead
 from facet_dagster.adapters.per_loop import PerLoop
@@ -50,12 +54,19 @@ class DockerSandbox:
             await uninterrupted(self._calls.call("remove a container", remove_container, self._client, name))
 
     def _start(self, name: str, spec: ContainerSpec) -> str:
-        owned = labels(run_id=self._run_id, seed=spec.seed, purpose=spec.purpose)
-        container = self._client.containers.create(
-            spec.image, ["sleep", "infinity"], name=name, labels=owned, **_isolation(spec)
-        )
+        try:
+            container = self._create(spec.image, name, spec)
+        except ImageNotFound:
+            held = hold_of(spec.image, run_id=self._run_id)
+            if not has_image(self._client, held):
+                raise
+            container = self._create(held, name, spec)  # the name went with the run that had built it
         container.start()
         return str(container.id)
+
+    def _create(self, image: str, name: str, spec: ContainerSpec) -> Container:
+        owned = labels(run_id=self._run_id, seed=spec.seed, purpose=spec.purpose)
+        return self._client.containers.create(image, ["sleep", "infinity"], name=name, labels=owned, **_isolation(spec))
 
     async def discard(self, image: str) -> None:
         """Remove a frozen image; nothing happens if it is gone already."""

@@ -4,11 +4,12 @@ Only things with our project label are ever looked at.
 """
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from docker import DockerClient
-from docker.errors import APIError, NotFound
+from docker.errors import APIError, ImageNotFound, NotFound
 
+from facet_dagster.adapters.docker_holds import hold_of, is_abandoned, is_hold, is_of_run
 from facet_dagster.adapters.docker_labels import OWNER_LABEL, PROJECT, PROJECT_LABEL, RUN_LABEL, is_dead
 
 _OURS = f"{PROJECT_LABEL}={PROJECT}"
@@ -41,36 +42,58 @@ def remove_image(client: DockerClient, image: str) -> bool:
     return True
 
 
+def let_go(client: DockerClient, image: str, run_id: str) -> None:
+    """Give up a run's hold on an image; the image goes with its untagged layers unless another run holds it."""
+    remove_image(client, hold_of(image, run_id=run_id))
+    try:
+        tags = client.images.get(image).tags
+    except ImageNotFound:
+        return
+    if not any(map(is_hold, tags)):
+        remove_image(client, image)
+
+
 def sweep_dead(client: DockerClient) -> int:
     """Remove all of ours whose owning process on this host is dead; how many things that were."""
-    return _remove_all(client, [_OURS], only_dead=True)
+    return _remove_all(client, lambda labels: is_dead(labels.get(OWNER_LABEL, "")), is_abandoned)
 
 
 def remove_run(client: DockerClient, run_id: str) -> int:
-    """Remove every container and image of one run, at its end; how many things that were."""
-    return _remove_all(client, [_OURS, f"{RUN_LABEL}={run_id}"], only_dead=False)
+    """Remove every container and image of one run, at its end; how many things that were.
+
+    What it built and another run holds stays, for that one to remove.
+    """
+    return _remove_all(client, lambda labels: labels.get(RUN_LABEL) == run_id, lambda hold: is_of_run(hold, run_id))
 
 
-def _remove_all(client: DockerClient, wanted: list[str], *, only_dead: bool) -> int:
-    containers = client.api.containers(all=True, filters={"label": wanted})
+def _remove_all(
+    client: DockerClient, is_over: Callable[[Mapping[str, str]], bool], has_ended: Callable[[str], bool]
+) -> int:
+    """Containers whose labels are over; images whose labels are, or that only ended holds have kept."""
+    wanted = {"label": [_OURS]}
     removed = 0
-    for row in containers:
-        if not only_dead or is_dead(row["Labels"].get(OWNER_LABEL, "")):
+    for row in client.api.containers(all=True, filters=wanted):
+        if is_over(row["Labels"]):
             removed += remove_container(client, row["Id"])
-    images = client.api.images(filters={"label": wanted})
-    for row in images:
-        if not only_dead or is_dead((row["Labels"] or {}).get(OWNER_LABEL, "")):
-            tags = [tag for tag in row["RepoTags"] or [] if not tag.startswith("<none>")]
-            removed += _remove_tags(client, tags or [row["Id"]])
+    for row in client.api.images(filters=wanted):
+        tags = [tag for tag in row["RepoTags"] or [] if not tag.startswith("<none>")]
+        holds = [tag for tag in tags if is_hold(tag)]
+        ended = [hold for hold in holds if has_ended(hold)]
+        if len(ended) < len(holds):
+            _remove_tags(client, ended)
+        elif ended or is_over(row["Labels"] or {}):
+            # The holds last: a run that takes hold of it meanwhile finds it until then, by the image's own name.
+            removed += _remove_tags(client, sorted(tags, key=is_hold) or [row["Id"]])
     return removed
 
 
-def _remove_tags(client: DockerClient, references: Iterable[str]) -> int:
-    removed = 0
+def _remove_tags(client: DockerClient, references: Iterable[str]) -> bool:
+    """Remove these references of one image; whether there was any."""
+    found = False
     for reference in references:
         try:
-            removed += remove_image(client, reference)
+            found = remove_image(client, reference) or found
         except APIError as error:
             if error.status_code != 409:  # a living run's container stands on it; its owner removes it
                 raise
-    return removed
+    return found

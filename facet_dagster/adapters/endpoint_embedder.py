@@ -50,8 +50,7 @@ class EndpointEmbedder:
         in_flight: int,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        self._endpoint = Endpoint(base_url, variables, timeout_s, retries, sleep)
-        self._api_key = api_key
+        self._endpoint = Endpoint(base_url, variables, api_key, timeout_s, retries, sleep)
         self._model = model
         self._ledger = ledger
         self._run_id = run_id
@@ -124,7 +123,7 @@ class EndpointEmbedder:
         try:
             answer = await self._endpoint.persistently(partial(self._once, client, texts))
         except FAULTS as error:
-            raise self._endpoint.trouble(error, self._model, "embeddings") from error
+            raise self._endpoint.trouble(error, self._model, "embeddings") from None
         request = ChatRequest(
             call=CallId(station=STATION, subject=f"embeddings-{self._run_id}"),
             role=Role.EMBEDDER,
@@ -186,7 +185,7 @@ class EndpointEmbedder:
     def _connect(self) -> openai.AsyncOpenAI:
         return openai.AsyncOpenAI(
             base_url=self._endpoint.base_url,
-            api_key=self._api_key or "none",  # servers without keys still want the header to be well-formed
+            api_key=self._endpoint.api_key or "none",  # servers without keys still want the header to be well-formed
             timeout=self._endpoint.timeout_s,
             max_retries=0,
         )

@@ -15,20 +15,32 @@ from facet_dagster.errors import EngineUnavailable
 
 Progress = Callable[[str], None]
 
+_PING_S = 10
 _TIMEOUT_S = 120  # of a single call; streams of commands and builds have none
 
 
-def connect() -> DockerClient:
-    """A client of the engine that answers at DOCKER_HOST or the default socket.
+def connect(host: str | None = None) -> DockerClient:
+    """A client of the engine that answers at `host`, else at DOCKER_HOST, else at the default socket.
 
     Raises EngineUnavailable with what to do: start it, install it, or get permission.
     """
     try:
-        client = docker.from_env(timeout=_TIMEOUT_S, max_pool_size=64)
+        named = {**os.environ, "DOCKER_HOST": host} if host else None
+        over_ssh = (host or "").startswith("ssh://")
+        client = docker.from_env(timeout=_TIMEOUT_S, max_pool_size=64, environment=named, use_ssh_client=over_ssh)
         client.ping()
-    except (DockerException, RequestException, OSError) as error:
-        raise EngineUnavailable(_advice(error)) from error
+    except (DockerException, RequestException, OSError, ValueError) as error:
+        raise EngineUnavailable(_advice(error, host)) from error
     return client
+
+
+def answers(client: DockerClient) -> bool:
+    """Whether the engine answers, within seconds."""
+    try:
+        client.api.get(f"{client.api.base_url}/_ping", timeout=_PING_S).raise_for_status()
+    except (DockerException, RequestException, OSError):
+        return False
+    return True
 
 
 def ensure_engine(progress: Progress) -> DockerClient:
@@ -49,9 +61,10 @@ def ensure_engine(progress: Progress) -> DockerClient:
     return connect()
 
 
-def _advice(error: BaseException) -> str:
-    host = os.environ.get("DOCKER_HOST")
+def _advice(error: BaseException, named: str | None = None) -> str:
+    host = named or os.environ.get("DOCKER_HOST")
     advice = unavailable_advice(error) or NOT_RUNNING
     if advice == NOT_RUNNING and not host and shutil.which("dockerd") is None and shutil.which("docker") is None:
         return NOT_INSTALLED
-    return f"{advice} (DOCKER_HOST is {host})" if host else advice
+    variable = "an engine of FACET_DOCKER_HOSTS" if named else "DOCKER_HOST"
+    return f"{advice} ({variable} is {host})" if host else advice

@@ -39,8 +39,7 @@ class OpenAIModel:
         structured: bool,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        self._endpoint = Endpoint(base_url, "FACET_LLM", timeout_s, retries, sleep)
-        self._api_key = api_key
+        self._endpoint = Endpoint(base_url, "FACET_LLM", api_key, timeout_s, retries, sleep)
         self._names = names
         self._unsupported: set[str] = set() if structured else {"response_format"}
         self._client = PerLoop(self._connect)
@@ -51,7 +50,7 @@ class OpenAIModel:
         try:
             answer = await self._supported(request)
         except FAULTS as error:
-            raise self._endpoint.trouble(error, self._names[request.role], "completion") from error
+            raise self._endpoint.trouble(error, self._names[request.role], "completion") from None
         return self._completion(request, answer, time.monotonic() - started)
 
     async def _supported(self, request: ChatRequest) -> ChatCompletion:
@@ -123,7 +122,7 @@ class OpenAIModel:
     def _connect(self) -> openai.AsyncOpenAI:
         return openai.AsyncOpenAI(
             base_url=self._endpoint.base_url,
-            api_key=self._api_key or "none",  # servers without keys still want the header to be well-formed
+            api_key=self._endpoint.api_key or "none",  # servers without keys still want the header to be well-formed
             timeout=self._endpoint.timeout_s,
             max_retries=0,
             # The library's own client closes itself on whatever loop runs when it is collected; this one does not.

@@ -5,7 +5,7 @@ Belongs here: what chat and embeddings share. Does not belong here: any request 
 
 import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import openai
@@ -22,6 +22,7 @@ OPTIONAL = (
     "logprobs",
 )  # what a request can do without
 
+_SECRET = 8  # characters; what is shorter may be a word
 _TRY_AGAIN = {408, 409, 425, 429}
 _OF_THE_TEXT = {400, 413, 422, 451}  # may be about what was sent; others are about key, name and address
 _OVERFLOW = "context_length_exceeded"
@@ -46,6 +47,7 @@ class Endpoint:
 
     base_url: str
     variables: str
+    api_key: str = field(repr=False)
     timeout_s: float
     retries: int
     sleep: Callable[[float], Awaitable[None]]
@@ -71,11 +73,14 @@ class Endpoint:
         return answer
 
     def trouble(self, error: Exception, model: str, wanted: str) -> ModelRefused | ModelUnavailable:
-        """One of FAULTS as our own error, which says what to do; `wanted` is what should have been sent."""
+        """One of FAULTS as our own error, which says what to do; `wanted` is what should have been sent.
+
+        To be raised `from None`: Dagster keeps a cause with its text, which may hold the key.
+        """
         if isinstance(error, openai.APIStatusError):
             return self._status(error, model)
         if isinstance(error, Unusable):
-            return ModelUnavailable(f"{self.base_url} sent no {wanted}{self._tries()}: {error}")
+            return ModelUnavailable(f"{self.base_url} sent no {wanted}{self._tries()}: {self._quoted(str(error))}")
         slow = isinstance(error, openai.APITimeoutError | TimeoutError)
         what = f"did not answer within {self.timeout_s:g} s" if slow else "cannot be reached"
         return ModelUnavailable(f"{self.base_url} {what}{self._tries()}: check {self.variables}_BASE_URL")
@@ -83,9 +88,9 @@ class Endpoint:
     def _status(self, error: openai.APIStatusError, model: str) -> ModelRefused | ModelUnavailable:
         said = f"{self.base_url} answered {error.status_code} for model {model!r}"
         if error.status_code in (400, 413) and (error.code == _OVERFLOW or _OVERFLOWN.search(error.message)):
-            return ContextOverflow(f"{said}: {one_line(error.message)}")
+            return ContextOverflow(f"{said}: {self._quoted(error.message)}")
         if may_pass(error):
-            return ModelUnavailable(f"{said}{self._tries()}: {one_line(error.message)}")
+            return ModelUnavailable(f"{said}{self._tries()}: {self._quoted(error.message)}")
         otherwise = "check the model name and what this model supports"
         check = {
             401: f"check {self.variables}_API_KEY",
@@ -93,7 +98,11 @@ class Endpoint:
             404: f"check the model name and {self.ends}",
         }.get(error.status_code, otherwise)
         refusal = TextRefused if error.status_code in _OF_THE_TEXT else ModelRefused
-        return refusal(f"{said}: {check}; it said: {one_line(error.message)}")
+        return refusal(f"{said}: {check}; it said: {self._quoted(error.message)}")
+
+    def _quoted(self, text: str) -> str:
+        """What the endpoint said, for a message that is kept and shown; some say the key that they were sent."""
+        return one_line(text.replace(self.api_key, "[key]") if len(self.api_key) >= _SECRET else text)
 
     def _tries(self) -> str:
         return f" in {self.retries + 1} tries" if self.retries else ""

@@ -1,4 +1,4 @@
-"""Files of the store on any fsspec file system: safe names, whole-or-nothing writes, listings.
+"""Files of the store in a local folder or an object store (fsspec): safe names, whole-or-nothing writes, listings.
 
 Belongs here: how bytes get under a name and which names exist. What the files mean stands in store_format.py,
 store_blobs.py and store_tables.py.
@@ -38,13 +38,16 @@ def file_name(name: str) -> str:
 
 
 class StoreFiles:
-    """The root of a store: a local path or an fsspec URL. Nothing is created before the first write."""
+    """The root of a store: a local path, or the fsspec URL of an object store, where an object appears whole and can be
+    created on condition that there is none. Nothing is created before the first write.
+    """
 
     def __init__(self, root: str) -> None:
         try:
             self.fs, path = fsspec.core.url_to_fs(root, use_listings_cache=False)
         except (ValueError, ImportError) as error:
             raise SettingsError(f"the store {root!r} cannot be opened: {error}") from error
+        self._trouble = _trouble()
         self.root = str(path).rstrip("/")
         self.local = isinstance(self.fs, LocalFileSystem)
         if self.local and Path(self.root).exists() and not Path(self.root).is_dir():
@@ -56,7 +59,10 @@ class StoreFiles:
 
     def exists(self, path: str) -> bool:
         """Whether the file is there now."""
-        return bool(self.fs.exists(path))
+        try:
+            return bool(self.fs.exists(path))
+        except self._trouble as error:
+            raise InfrastructureError(f"cannot look for {path}: {_reason(error)}") from error
 
     def read(self, path: str) -> bytes | None:
         """The whole file, or None where there is none."""
@@ -64,25 +70,32 @@ class StoreFiles:
             return bytes(self.fs.cat_file(path))
         except FileNotFoundError:
             return None
-        except OSError as error:
-            raise InfrastructureError(f"cannot read {path}: {error.strerror or error}") from error
+        except self._trouble as error:
+            raise InfrastructureError(f"cannot read {path}: {_reason(error)}") from error
 
     def write(self, path: str, data: bytes) -> bool:
         """Put `data` under `path`, durable and whole; the first writer wins. False where it was there before."""
-        folder, name = path.rsplit("/", 1)
-        temporary = f"{folder}/.{name[:40]}.{uuid4().hex}.tmp"
+        return self._write_local(Path(path), data) if self.local else self._create(path, data)
+
+    def _write_local(self, path: Path, data: bytes) -> bool:
         try:
-            self.fs.makedirs(folder, exist_ok=True)
-            if self.local:
-                return _write_local(Path(temporary), Path(path), data)
-            if self.fs.exists(path):
-                return False
-            self.fs.pipe_file(temporary, data)
-            self.fs.mv(temporary, path)
-            return True
+            path.parent.mkdir(parents=True, exist_ok=True)
+            return _write_local(path.with_name(f".{path.name[:40]}.{uuid4().hex}.tmp"), path, data)
         except OSError as error:
-            reason = error.strerror or error
-            raise InfrastructureError(f"cannot write {path}: {reason}; is the disk full or read-only?") from error
+            raise InfrastructureError(
+                f"cannot write {path}: {_reason(error)}; is the disk full or read-only?"
+            ) from error
+
+    def _create(self, path: str, data: bytes) -> bool:
+        try:
+            self.fs.pipe_file(path, data, mode="create")
+            return True
+        except FileExistsError:
+            return False
+        except self._trouble as error:
+            if self.exists(path):  # not every endpoint says so in the words that its adapter knows
+                return False
+            raise InfrastructureError(f"cannot write {path}: {_reason(error)}") from error
 
     def remove(self, path: str) -> None:
         """Remove a file; one that is gone already is fine (somebody else removed it)."""
@@ -90,8 +103,8 @@ class StoreFiles:
             self.fs.rm_file(path)
         except FileNotFoundError:
             return
-        except OSError as error:
-            raise InfrastructureError(f"cannot remove {path}: {error.strerror or error}") from error
+        except self._trouble as error:
+            raise InfrastructureError(f"cannot remove {path}: {_reason(error)}") from error
 
     def children(self, path: str) -> list[dict[str, Any]]:
         """Entries of a folder, sorted by name; none where the folder is missing. Hidden ones are left out."""
@@ -100,8 +113,8 @@ class StoreFiles:
             entries = self.fs.ls(path, detail=True)
         except (FileNotFoundError, NotADirectoryError):
             return []
-        except OSError as error:
-            raise InfrastructureError(f"cannot list {path}: {error.strerror or error}") from error
+        except self._trouble as error:
+            raise InfrastructureError(f"cannot list {path}: {_reason(error)}") from error
         visible = [e for e in entries if not base_name(e["name"]).startswith(".")]
         return sorted(visible, key=lambda e: str(e["name"]))
 
@@ -117,6 +130,20 @@ class StoreFiles:
 def base_name(path: str) -> str:
     """The last part of a path."""
     return path.rstrip("/").rsplit("/", 1)[-1]
+
+
+def _trouble() -> tuple[type[Exception], ...]:
+    """What a file system raises where it fails: S3's client has errors of its own for what it cannot reach."""
+    try:
+        from botocore.exceptions import BotoCoreError
+    except ImportError:
+        return (OSError,)
+    return OSError, BotoCoreError
+
+
+def _reason(error: Exception) -> str:
+    said = getattr(error, "strerror", None) or error
+    return " ".join(str(said).split()) or type(error).__name__
 
 
 def _write_local(temporary: Path, path: Path, data: bytes) -> bool:

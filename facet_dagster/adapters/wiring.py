@@ -3,9 +3,11 @@
 The only place where the choice between the recorded and a live model is made.
 """
 
+import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 
 from docker import DockerClient
 
@@ -17,7 +19,8 @@ from facet_dagster.adapters.docker_debian import BOOTSTRAPPED, has_image
 from facet_dagster.adapters.docker_sandbox import DockerSandbox
 from facet_dagster.adapters.docker_sweep import remove_run, sweep_dead
 from facet_dagster.adapters.endpoint_embedder import EndpointEmbedder
-from facet_dagster.adapters.engine import connect
+from facet_dagster.adapters.engine import answers, connect
+from facet_dagster.adapters.engine_pool import EnginePool, PoolEngine
 from facet_dagster.adapters.harbor_engine import HarborEngine
 from facet_dagster.adapters.harbor_leftovers import left_jobs, remove_containers
 from facet_dagster.adapters.ledger import StoreLedger
@@ -26,7 +29,7 @@ from facet_dagster.adapters.minilm_embedder import LOCAL_MODEL, MiniLMEmbedder
 from facet_dagster.adapters.openai_model import OpenAIModel
 from facet_dagster.adapters.parquet_store import ParquetStore
 from facet_dagster.adapters.recorded_model import RecordedModel
-from facet_dagster.errors import InfrastructureError, SettingsError
+from facet_dagster.errors import EngineUnavailable, InfrastructureError, SettingsError
 from facet_dagster.ports import ChatModel, Ledger, Store
 from facet_dagster.records.call import Role
 from facet_dagster.settings import Budget, Models, Price, Settings
@@ -46,6 +49,7 @@ class Engine:
     sandbox: DockerSandbox
     stand_ins: Mapping[str, str]
     cpus: float
+    client: DockerClient
 
 
 def _quiet(_line: str) -> None:
@@ -64,8 +68,7 @@ def open_workshop(settings: Settings, *, run_id: str, progress: Callable[[str], 
     names = {**names, Role.EMBEDDER: models.embedder or LOCAL_MODEL}
     priced = {role: price for role in Role if (price := models.price(role))}
     ledger = _ledger(settings.budget, store, names, priced, run_id)
-    in_flight = settings.rollouts.in_flight + settings.construction.seeds_in_flight
-    with open_engine(run_id, progress, in_flight=in_flight, starts=settings.rollouts.starts) as engine:
+    with _open_engines(settings, run_id, progress) as engine:
         _sweep_harbor(settings, progress)
         yield Workshop(
             model=MeteredModel(inner, store=store, ledger=ledger, names=names, in_flight=models.in_flight),
@@ -138,15 +141,55 @@ def _per_million(prices: Mapping[Role, Price]) -> dict[Role, tuple[float, float]
 
 
 @contextmanager
+def _open_engines(settings: Settings, run_id: str, progress: Callable[[str], None]) -> Iterator["Engine | _Pool"]:
+    """The one engine that answers here, or those that the settings name, without those that do not answer."""
+    in_flight = settings.rollouts.in_flight + settings.construction.seeds_in_flight
+    starts = settings.rollouts.starts
+    if not settings.docker_hosts:
+        with open_engine(run_id, progress, in_flight=in_flight, starts=starts) as engine:
+            yield engine
+        return
+    with ExitStack() as stack:
+        engines = []
+        for host in dict.fromkeys(settings.docker_hosts):
+            try:
+                opening = open_engine(run_id, progress, host=host, in_flight=in_flight, starts=starts)
+                opened = stack.enter_context(opening)
+            except EngineUnavailable as error:
+                progress(f"the engine {host} is left out: {error}")
+                continue
+            alive = partial(asyncio.to_thread, answers, opened.client)
+            engines.append(PoolEngine(host, opened.builder, opened.sandbox, opened.cpus, alive))
+        if not engines:
+            raise EngineUnavailable(f"no engine of FACET_DOCKER_HOSTS answers: {', '.join(settings.docker_hosts)}")
+        pool = EnginePool(engines, progress)
+        yield _Pool(pool, pool)
+
+
+@dataclass(frozen=True)
+class _Pool:
+    """Several engines as one."""
+
+    builder: EnginePool
+    sandbox: EnginePool
+
+
+@contextmanager
 def open_engine(
-    run_id: str, progress: Callable[[str], None] = _quiet, *, in_flight: int = 0, starts: int | None = None
+    run_id: str,
+    progress: Callable[[str], None] = _quiet,
+    *,
+    host: str | None = None,
+    in_flight: int = 0,
+    starts: int | None = None,
 ) -> Iterator[Engine]:
     """The engine with the base image. Sweeps what dead runs left there first, and what this one made last.
 
-    `in_flight`: containers in which something runs at the same time, where they are more than usual. `starts`:
-    containers that start at the same time; None is two for each of the engine's CPUs.
+    `host`: its address; None is what DOCKER_HOST says. `in_flight`: containers in which something runs at the same
+    time, where they are more than usual. `starts`: containers that start at the same time; None is two for each of the
+    engine's CPUs.
     """
-    client = connect()
+    client = connect(host)
     with engine_errors("sweep what dead runs left behind"):
         swept = sweep_dead(client)
     if swept:
@@ -162,6 +205,7 @@ def open_engine(
             ),
             stand_ins=stand_ins,
             cpus=cpus,
+            client=client,
         )
     finally:
         # An engine that died takes nothing of what was made with it; the next run sweeps.

@@ -11,9 +11,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-import yaml
-
 from facet_dagster.audit import task_toml
+from facet_dagster.audit.compose import read_compose
 from facet_dagster.audit.contract import contract_of
 from facet_dagster.audit.dockerfile import defaults, needs_buildkit
 from facet_dagster.audit.folder import Tree, printable, read_text, read_tree
@@ -257,8 +256,10 @@ class _Reader:
         context = tuple(file for file in tree.files if file.path != "Dockerfile")
         compose = next((file for file in context if file.path in {"docker-compose.yaml", "docker-compose.yml"}), None)
         if compose is not None:
-            self._isolated, obstacles = _compose(compose.data())
-            self._obstacles += obstacles
+            said = read_compose(compose.data())
+            self._isolated = said.isolated
+            self._wrong(Component.ENVIRONMENT, *said.faults)
+            self._obstacles += said.obstacles
         if dockerfile is not None:
             return self._text_of(dockerfile), context
         if declared.environment.docker_image:
@@ -343,15 +344,3 @@ def _grade_timeout(declared: TaskFile) -> float:
     except ValueError:
         seconds = 0.0
     return seconds if 0 < seconds <= SOLVE_MOST_S else declared.verifier.timeout_sec or GRADE_S
-
-
-def _compose(data: bytes) -> tuple[bool, list[str]]:
-    """Whether the main service is cut off from every network, and what is not supported."""
-    try:
-        services = yaml.safe_load(data)["services"]
-        others = sorted(str(name) for name in services if name != "main")
-        isolated = (services.get("main") or {}).get("network_mode") == "none"
-    except (yaml.YAMLError, UnicodeDecodeError, TypeError, KeyError, ValueError, RecursionError, AttributeError):
-        return False, ["environment/docker-compose.yaml cannot be read"]
-    obstacle = "services of environment/docker-compose.yaml besides main are not supported"
-    return isolated, [obstacle] if others else []

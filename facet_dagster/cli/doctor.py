@@ -29,7 +29,7 @@ def examine(settings: Settings) -> list[Finding]:
     """Look at everything a run needs; changes nothing."""
     return [
         Finding("python", sys.version_info >= (3, 11), sys.version.split()[0], "use Python 3.11 or newer"),
-        *_engine(),
+        *(finding for host in settings.docker_hosts or (None,) for finding in _engine(host)),
         _embedder(settings),
         _model(settings),
         Finding("skills", settings.skills.exists(), str(settings.skills), "set FACET_SKILLS to a source of skills"),
@@ -51,16 +51,17 @@ def report(findings: list[Finding], console: Console) -> bool:
     return all(finding.ok for finding in findings)
 
 
-def _engine() -> list[Finding]:
+def _engine(host: str | None) -> list[Finding]:
+    at = f" at {host}" if host else ""
     try:
-        client = connect()
+        client = connect(host)
     except FacetError as error:
-        return [Finding("engine", False, "no container engine", str(error))]
+        return [Finding("engine", False, f"no container engine{at}", str(error))]
     version = client.version()["Version"]
     tag = base_tag()
     present = bool(client.images.list(name=tag))
     return [
-        Finding("engine", True, f"Docker {version}"),
+        Finding("engine", True, f"Docker {version}{at}"),
         Finding("base image", present, tag if present else "not built yet", "run: facet doctor --fix"),
     ]
 

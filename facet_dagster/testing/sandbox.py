@@ -155,7 +155,7 @@ class FakeImageBuilder:
             self._sandbox.images[result.image] = {f"/{file.path}": file.data() for file in request.context}
         return result
 
-    async def exists(self, image: str) -> bool:
+    async def exists(self, image: str, seed: str) -> bool:
         """Whether it was built, and not removed since."""
         return image in self._sandbox.images
 

@@ -143,15 +143,15 @@ async def test_containers_are_apart(world: World) -> None:
 
 async def test_a_build_makes_an_image_that_starts_and_goes(world: World) -> None:
     request = BuildRequest(seed="contract", dockerfile=DOCKERFILE, context=(FileEntry.of("greeting", b"hello"),))
-    assert not await world.builder.exists(request.tag())
+    assert not await world.builder.exists(request.tag(), "s")
     result = await world.builder.build(request)
     assert (result.ok, result.image) == (True, request.tag())
-    assert await world.builder.exists(result.image)
+    assert await world.builder.exists(result.image, "s")
     async with world.sandbox.open(world.spec(result.image)) as container:
         assert await container.read("/greeting", max_bytes=100) == b"hello"
     await world.builder.remove(result.image)
     await world.builder.remove(result.image)
-    assert not await world.builder.exists(result.image)
+    assert not await world.builder.exists(result.image, "s")
 
 
 @pytest.mark.parametrize(
@@ -171,4 +171,4 @@ async def test_a_failed_build_is_a_result_with_its_log(world: World) -> None:
     result = await world.builder.build(request)
     assert (result.ok, result.fault) == (False, BuildFault.FAILED)
     assert "about to fail" in result.log and "non-zero code: 3" in result.log
-    assert not await world.builder.exists(result.image)
+    assert not await world.builder.exists(result.image, "s")

@@ -2,7 +2,9 @@
 
 import asyncio
 import os
+import threading
 from collections.abc import AsyncIterator, Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from docker import DockerClient
@@ -41,7 +43,7 @@ async def builder(
 async def stopped(builder: DockerImageBuilder, engine: DockerClient, wanted: BuildRequest) -> BuildResult:
     """The result of a build that must fail, with its traces looked for by the run-step's own text."""
     result = await builder.build(wanted)
-    assert not result.ok and not await builder.exists(wanted.tag())
+    assert not result.ok and not await builder.exists(wanted.tag(), "s")
     marker = wanted.dockerfile.rpartition("RUN ")[2][:10]
     assert build_containers(engine, marker) == []
     return result
@@ -115,6 +117,37 @@ async def test_volumes_are_refused(builder: DockerImageBuilder) -> None:
     assert result.fault is BuildFault.FAILED and "VOLUME is not allowed" in result.log
 
 
+@pytest.mark.parametrize(
+    "head",
+    [
+        "RUN --mount=type=bind,source=/,target=/host cp /host/etc/shadow /x\n",
+        "RUN --security=insecure mount -t proc proc /mnt\n",
+        "COPY ../../../../etc/passwd /x\n",
+    ],
+)
+async def test_a_build_that_reaches_for_the_host_fails(builder: DockerImageBuilder, head: str) -> None:
+    """A mount of the host, rights over it, files outside the context: the engine knows none of it."""
+    result = await builder.build(request("true", head=head))
+    assert result.fault is BuildFault.FAILED and result.log
+
+
+async def test_the_engine_fetches_nothing_from_its_own_machine(builder: DockerImageBuilder) -> None:
+    asked: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_error(404)
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_address[1]}/secret"
+        result = await builder.build(request("true", head=f"ADD {address} /x\n"))
+        server.shutdown()
+    assert result.fault is BuildFault.FAILED and "its own network" in result.log
+    assert asked == []
+
+
 async def test_cancellation_ends_the_build(builder: DockerImageBuilder, engine: DockerClient) -> None:
     task = asyncio.create_task(builder.build(request("echo going to be cancelled; sleep 604", timeout_s=600)))
     await asyncio.sleep(1.5)
@@ -166,6 +199,6 @@ async def test_pip_works_as_root_where_an_index_can_be_reached(builder: DockerIm
         pytest.skip(f"no package index can be reached: {error}")
     if not result.ok:
         pytest.skip(f"no package index can be reached: {result.log[-300:]}")
-    image = await builder.exists(wanted.tag())
+    image = await builder.exists(wanted.tag(), "s")
     await builder.remove(wanted.tag())
     assert image

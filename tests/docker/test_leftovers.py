@@ -97,3 +97,27 @@ async def test_the_end_of_a_run_removes_all_of_it_and_nothing_else(
     assert_nothing_left(engine, ours)
     assert of_run(engine, other) == (0, 1)
     assert remove_run(engine, other) == 1
+
+
+async def test_an_image_stays_for_the_run_that_still_needs_it(
+    engine: DockerClient, run_id: str, base_image: str, assert_nothing_left: Callable[..., None]
+) -> None:
+    """Two runs on the same task: one built its image, the other finds it there; the first to end takes it from none."""
+    first, second = f"{run_id}-first", f"{run_id}-second"
+    head = "ARG BASE_IMAGE\nFROM ${BASE_IMAGE}\nCOPY x /x\n"
+    request = BuildRequest(seed="shared", dockerfile=head, context=(FileEntry.of("x", run_id.encode()),))
+    spec = ContainerSpec(image=request.tag(), seed="shared", purpose="test")
+    builds = DockerImageBuilder(engine, run_id=first, base_image=base_image)
+    finds = DockerImageBuilder(engine, run_id=second, base_image=base_image)
+    assert (await builds.build(request)).ok
+    assert await finds.exists(request.tag(), "s")
+    assert remove_run(engine, first) == 0
+    assert await finds.exists(request.tag(), "s")
+    engine.api.remove_image(request.tag())  # what a run does that looked before the other took hold
+    async with DockerSandbox(engine, run_id=second).open(spec) as container:
+        assert await container.read("/x", max_bytes=100) == run_id.encode()
+    assert await finds.exists(request.tag(), "s")
+    await finds.remove(request.tag())
+    assert not await finds.exists(request.tag(), "s")
+    for run in (first, second):
+        assert_nothing_left(engine, run)

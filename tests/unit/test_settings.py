@@ -119,3 +119,10 @@ def test_a_mistake_is_one_line_that_names_it(environment: dict[str, str], said: 
 @pytest.mark.parametrize("profile", sorted((PROJECT / "data" / "profiles").glob("*.toml")), ids=lambda p: p.name)
 def test_the_shipped_profiles_load(profile: Path) -> None:
     assert load(LIVE, profile).models.author == "a"
+
+
+def test_several_engines_by_one_variable() -> None:
+    assert load({"FACET_DOCKER_HOSTS": "tcp://a:2376, ssh://me@b"}).docker_hosts == ("tcp://a:2376", "ssh://me@b")
+    assert load({}).docker_hosts == ()
+    with pytest.raises(SettingsError, match="docker_hosts"):
+        load({"FACET_DOCKER_HOSTS": "just-a-name"})

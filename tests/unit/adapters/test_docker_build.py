@@ -19,7 +19,7 @@ LOST = (
 def build() -> Build:
     client: Any = SimpleNamespace(api=None)
     request = BuildRequest(seed="s", dockerfile="FROM a\n", context=())
-    return Build(client, EngineCalls(), request, image_labels={}, arguments={})
+    return Build(client, EngineCalls(), request, tag="t", image_labels={}, arguments={})
 
 
 @pytest.mark.parametrize("error", [LOST, "No such image: sha256:12", "unknown parent image ID sha256:12"])

@@ -291,3 +291,51 @@ def test_many_records_are_one_file_that_sql_reads(tmp_path: Path) -> None:
     assert store.compact() == 1
     found = ParquetStore(str(tmp_path)).get(SeedOutcome, "seed-2999", outcome().key)
     assert found is not None and found.seed == "seed-2999"
+
+
+def test_the_first_of_two_writers_wins_on_an_object_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both looked before either had written; there is no rename that could tell them apart."""
+
+    def seed(title: str) -> ScenarioSeed:
+        return ScenarioSeed(seed_id="same", title=title, skill_ids=(), hypothesis_ids=(), rationale="")
+
+    slow, fast = ParquetStore("memory://facet-test-race"), ParquetStore("memory://facet-test-race")
+    for store in (slow, fast):
+        store.put(outcome("earlier", 0))
+    files = type(slow.files.fs)
+    write = files.pipe_file
+    won: list[bool] = []
+
+    def overtaken(self: object, path: str, value: bytes, **how: str) -> None:
+        monkeypatch.setattr(files, "pipe_file", write)
+        won.append(fast.put(seed("fast")))
+        write(self, path, value, **how)
+
+    monkeypatch.setattr(files, "pipe_file", overtaken)
+    assert (slow.put(seed("slow")), won) == (False, [True])
+    (kept,) = ParquetStore("memory://facet-test-race").rows(ScenarioSeed)
+    assert kept.title == "fast"
+
+
+def test_an_object_store_holds_nothing_but_whole_files() -> None:
+    store = ParquetStore("memory://facet-test-whole")
+    store.put(outcome("seed", 0))
+    store.put_blob(b"payload")
+    store.compact()
+    names = store.files.fs.find("/facet-test-whole")
+    assert len(names) == 3 and not [name for name in names if ".tmp" in name], names
+
+
+def test_an_object_store_that_cannot_be_reached_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = ParquetStore("memory://facet-test-refused")
+
+    def refused(*_: object, **__: object) -> None:
+        raise OSError("Access Denied")
+
+    monkeypatch.setattr(type(store.files.fs), "pipe_file", refused)
+    with pytest.raises(InfrastructureError, match=r"cannot write /facet-test-refused/format.json: Access Denied"):
+        store.put(outcome("seed", 0))
+    monkeypatch.undo()
+    monkeypatch.setattr(type(store.files.fs), "exists", refused)
+    with pytest.raises(InfrastructureError, match="Access Denied"):
+        store.put(outcome("seed", 0))

@@ -1,12 +1,16 @@
 """Reading folders of tasks: what is there, what is wrong in form, what is not supported; hostile folders included."""
 
 import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from facet_dagster.audit.compose import read_compose
 from facet_dagster.audit.folder import Tree, read_tree
 from facet_dagster.audit.load import load_folder, load_task
 from facet_dagster.errors import SettingsError
@@ -294,3 +298,53 @@ def test_whether_a_task_asks_for_a_network(tmp_path: Path, declared: str, compos
     if compose:
         (tmp_path / "environment" / "docker-compose.yaml").write_text(compose)
     assert load_task(tmp_path).network is asks
+
+
+@pytest.mark.parametrize(
+    "main",
+    [
+        "privileged: true",
+        "volumes: ['/:/host']",
+        "volumes: ['/var/run/docker.sock:/var/run/docker.sock:ro']",
+        "volumes: [{type: bind, source: ~/.ssh, target: /k}]",
+        "volumes: ['../../other:/x']",
+        "network_mode: host",
+        "pid: host",
+        "devices: ['/dev/kvm:/dev/kvm']",
+        "cap_add: [SYS_ADMIN]",
+        "security_opt: ['apparmor:unconfined']",
+    ],
+)
+def test_a_compose_file_that_reaches_for_the_host_is_refused(tmp_path: Path, main: str) -> None:
+    """Nothing of it is run here; elsewhere an agent would work with the host at hand."""
+    folder = make(tmp_path / "t", **{"environment/docker-compose.yaml": f"services:\n  main:\n    {main}\n"})
+    ((component, text),) = faults(folder)
+    assert component is Component.ENVIRONMENT and "reaches for the host" in text and "\n" not in text
+    assert load_task(folder).candidate is None
+
+
+def test_a_compose_file_may_say_what_keeps_to_the_container(tmp_path: Path) -> None:
+    main = "services: {main: {init: true, volumes: ['data:/d', '${LOGS}:/logs', './in:/in'], pid: ''}}\n"
+    assert faults(make(tmp_path / "t", **{"environment/docker-compose.yaml": main})) == []
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_compose_file_or_not(data: bytes) -> None:
+    said = read_compose(data)
+    assert all("\n" not in line for line in (*said.faults, *said.obstacles))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes device files")
+def test_a_device_and_a_name_with_line_feeds_do_no_harm(tmp_path: Path) -> None:
+    folder = make(tmp_path / "t")
+    os.mknod(folder / "environment/data/zero", 0o600 | stat.S_IFCHR, os.makedev(1, 5))  # /dev/zero never ends
+    (folder / "tests/a\nRUN evil.py").write_text("")
+    assert [text for _, text in faults(folder)] == ["environment/data/zero: neither file nor folder"]
+
+
+def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
+    folder = make(tmp_path / "t")
+    with (folder / "tests/huge.bin").open("wb") as file:
+        file.truncate(1 << 40)
+    task = load_task(folder)
+    assert task.obstacles == ("tests/huge.bin is too large: at most 200 MB are read",)

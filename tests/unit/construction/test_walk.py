@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from facet_dagster.construction import construct
-from facet_dagster.errors import InfrastructureError, ModelUnavailable
+from facet_dagster.errors import EngineLost, InfrastructureError, ModelUnavailable
 from facet_dagster.records.bundle import ComponentVersion, SeedOutcome, Status
 from facet_dagster.records.call import LedgerRow
 from facet_dagster.records.container import BuildFault, BuildRequest, BuildResult
@@ -217,6 +217,26 @@ async def test_two_runs_on_one_seed_do_not_mix(world) -> None:
     assert outcome.status is Status.ACCEPTED and seen.steps()[0] == ("verifier", 0, "authored")
 
 
+async def test_the_end_of_a_run_that_was_faster_stands(world) -> None:
+    """Else an accepted seed would be pending until somebody walks it again."""
+    slow = world.workshop(w.good_script())
+    put = world.store.put
+
+    def overtaken(record) -> bool:
+        if isinstance(record, ComponentVersion) and record.component is Component.TASK and record.run_id != "run-2":
+            put(record.model_copy(update={"run_id": "run-2"}))
+            end = {"seed": record.seed, "sequence": record.sequence, "run_id": "run-2", "at": record.at}
+            put(SeedOutcome(status=Status.ACCEPTED, first_pass=True, rounds=0, **end))
+        return put(record)
+
+    world.store.put = overtaken
+    outcome, seen = await walk(slow)
+    world.store.put = put
+    assert (outcome.status, outcome.run_id) == (Status.ACCEPTED, "run-2")
+    assert [each.run_id for each in world.store.rows(SeedOutcome)] == ["run-2"]
+    assert seen.outcomes == [outcome]
+
+
 async def test_validation_by_hand_asks_no_model(world) -> None:
     await walk(world.workshop(w.good_script()))
     outcome, seen = await walk(world.workshop({}, run_id="run-2"), frozenset({Component.VALIDATION}))
@@ -267,3 +287,19 @@ async def test_a_verifier_out_of_date_finds_its_image_built_again(world) -> None
     outcome, seen = await walk(world.workshop({}, run_id="run-3"))
     assert outcome.status is Status.ACCEPTED
     assert seen.steps()[0] == ("verifier", 1, "re-executed")
+
+
+async def test_a_walk_whose_engine_dies_goes_on_elsewhere(world) -> None:
+    """Nothing that was paid for is asked for again, and the loss is no verdict."""
+    lost = []
+
+    def builds(request: BuildRequest) -> BuildResult:
+        if not lost:
+            lost.append(request)
+            raise EngineLost("the engine a answers no longer")
+        return BuildResult(image=request.tag(), fault=None, log="built", seconds=0.0)
+
+    outcome, seen = await walk(world.workshop(w.good_script(), builds=builds))
+    assert (outcome.status, outcome.rounds, len(lost)) == (Status.ACCEPTED, 0, 1)
+    assert [step[0] for step in seen.steps()].count("environment") == 1
+    assert [row.status for row in world.store.rows(SeedOutcome)] == [Status.ACCEPTED]

@@ -1,0 +1,110 @@
+"""Several container engines as one: seeds spread over them, each stays on its own, a dead engine is taken out.
+
+Implements the ports Sandbox and ImageBuilder over those of each engine; what an engine is, it does not know.
+"""
+
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from facet_dagster.errors import EngineLost, EngineUnavailable, InfrastructureError
+from facet_dagster.ports import Container, ImageBuilder, Sandbox
+from facet_dagster.records.container import BuildRequest, BuildResult, ContainerSpec
+
+
+@dataclass(frozen=True)
+class PoolEngine:
+    """One engine of a pool: the address that names it, its ports, its share of the work, whether it still answers."""
+
+    host: str
+    builder: ImageBuilder
+    sandbox: Sandbox
+    cpus: float
+    answers: Callable[[], Awaitable[bool]]
+
+
+class EnginePool:
+    """Work on a seed goes to the engine where the seed is, a new seed to the engine with the fewest per CPU.
+
+    Trouble with an engine that answers no longer raises EngineLost: the walk that is begun anew finds another place.
+    Where none is left, EngineUnavailable. `progress` is told of each engine that is taken out.
+    """
+
+    def __init__(self, engines: Sequence[PoolEngine], progress: Callable[[str], None]) -> None:
+        self._alive = list(engines)
+        self._progress = progress
+        self._places: dict[str, PoolEngine] = {}  # by seed
+        self._built: dict[str, PoolEngine] = {}  # by image
+
+    async def build(self, request: BuildRequest) -> BuildResult:
+        """Build where the seed is."""
+        engine = self._engine_of(request.seed)
+        async with self._on(engine):
+            result = await engine.builder.build(request)
+        self._built[result.image] = engine
+        return result
+
+    async def exists(self, image: str, seed: str) -> bool:
+        """Whether the image is where the seed is; a seed without a place gets that of its image."""
+        for engine in [self._places[seed]] if seed in self._places else tuple(self._alive):
+            async with self._on(engine):
+                if await engine.builder.exists(image, seed):
+                    self._places[seed] = self._built[image] = engine
+                    return True
+        return False
+
+    async def remove(self, image: str) -> None:
+        """Remove an image from where it was built or found; nothing happens if this pool does not know it."""
+        engine = self._built.pop(image, None)
+        if engine in self._alive:
+            async with self._on(engine):
+                await engine.builder.remove(image)
+
+    @asynccontextmanager
+    async def open(self, spec: ContainerSpec) -> AsyncIterator[Container]:
+        """A container where the seed is. Trouble of whoever works in it is told from the loss of the engine, too."""
+        engine = self._engine_of(spec.seed)
+        async with self._on(engine), engine.sandbox.open(spec) as container:
+            yield container
+
+    async def discard(self, image: str) -> None:
+        """Remove a frozen image, whichever engine has it."""
+        for engine in tuple(self._alive):
+            async with self._on(engine):
+                await engine.sandbox.discard(image)
+
+    async def sweep(self) -> int:
+        """Sweep all engines that answer; how many things were removed."""
+        removed = 0
+        for engine in tuple(self._alive):
+            async with self._on(engine):
+                removed += await engine.sandbox.sweep()
+        return removed
+
+    def _engine_of(self, seed: str) -> PoolEngine:
+        if seed not in self._places:
+            if not self._alive:
+                raise EngineUnavailable("no engine of FACET_DOCKER_HOSTS answers any more")
+            seeds = Counter(engine.host for engine in self._places.values())
+            self._places[seed] = min(self._alive, key=lambda engine: seeds[engine.host] / engine.cpus)
+        return self._places[seed]
+
+    @asynccontextmanager
+    async def _on(self, engine: PoolEngine) -> AsyncIterator[None]:
+        try:
+            yield
+        except InfrastructureError as error:
+            if engine in self._alive and await engine.answers():
+                raise
+            self._take_out(engine)
+            if not self._alive:
+                raise EngineUnavailable("no engine of FACET_DOCKER_HOSTS answers any more") from error
+            raise EngineLost(f"the engine {engine.host} answers no longer: {error}") from error
+
+    def _take_out(self, engine: PoolEngine) -> None:
+        if engine not in self._alive:  # somebody else found it dead meanwhile
+            return
+        self._alive.remove(engine)
+        self._places = {seed: place for seed, place in self._places.items() if place is not engine}
+        self._progress(f"the engine {engine.host} answers no longer and is left out: its seeds go on elsewhere")

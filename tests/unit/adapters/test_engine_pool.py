@@ -1,0 +1,147 @@
+"""Several engines as one: seeds spread and stay, a dead engine is taken out, nothing goes to it any more."""
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from facet_dagster.adapters.engine_pool import EnginePool, PoolEngine
+from facet_dagster.errors import EngineLost, EngineUnavailable, InfrastructureError
+from facet_dagster.records.container import BuildRequest, BuildResult, Command, CommandResult, ContainerSpec
+from facet_dagster.testing.sandbox import FakeContainer, FakeImageBuilder, FakeSandbox
+
+GONE = InfrastructureError("cannot start a container: Connection aborted")
+
+
+@dataclass
+class Host:
+    """An engine over fakes that can be switched off."""
+
+    name: str
+    cpus: float = 2.0
+    on: bool = True
+    builds: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.sandbox = FakeSandbox(self._run)
+        self.builder = FakeImageBuilder(self.sandbox, self._build)
+
+    def _run(self, _container: FakeContainer, _command: Command) -> CommandResult:
+        if not self.on:
+            raise GONE
+        return CommandResult(exit_code=0, output=self.name, seconds=0.0)
+
+    def _build(self, request: BuildRequest) -> BuildResult:
+        if not self.on:
+            raise GONE
+        self.builds.append(request.seed)
+        return BuildResult(image=request.tag(), fault=None, log="", seconds=0.0)
+
+    async def _answers(self) -> bool:
+        return self.on
+
+    def engine(self) -> PoolEngine:
+        return PoolEngine(self.name, self.builder, self.sandbox, self.cpus, self._answers)
+
+
+class Park:
+    """Two hosts, the pool over them, and what it said."""
+
+    def __init__(self) -> None:
+        self.hosts = [Host("a"), Host("b")]
+        self.said: list[str] = []
+        self.pool = EnginePool([host.engine() for host in self.hosts], self.said.append)
+
+    def host_of(self, seed: str) -> Host:
+        (host,) = [host for host in self.hosts if seed in host.builds]
+        return host
+
+
+@pytest.fixture
+def park() -> Park:
+    return Park()
+
+
+def request(seed: str) -> BuildRequest:
+    return BuildRequest(seed=seed, dockerfile=f"FROM base\n# {seed}\n", context=())
+
+
+def spec(seed: str) -> ContainerSpec:
+    return ContainerSpec(image=request(seed).tag(), seed=seed, purpose="test")
+
+
+async def where(pool: EnginePool, seed: str) -> str:
+    async with pool.open(spec(seed)) as container:
+        return (await container.run(Command(script="hostname"))).output
+
+
+async def test_seeds_are_spread_and_each_stays_on_its_engine(park: Park) -> None:
+    seeds = [f"s{n}" for n in range(6)]
+    for seed in seeds:
+        assert (await park.pool.build(request(seed))).ok
+    assert [len(host.builds) for host in park.hosts] == [3, 3]
+    for _ in range(2):
+        assert [await where(park.pool, seed) for seed in seeds] == [park.host_of(seed).name for seed in seeds]
+
+
+async def test_a_stronger_engine_gets_more() -> None:
+    weak, strong = Host("weak", cpus=2), Host("strong", cpus=6)
+    pool = EnginePool([weak.engine(), strong.engine()], print)
+    for n in range(8):
+        await pool.build(request(f"s{n}"))
+    assert (len(weak.builds), len(strong.builds)) == (2, 6)
+
+
+async def test_a_seed_goes_to_where_its_image_is(park: Park) -> None:
+    """Another process built it: this one's first question about the seed is for its image."""
+    for n, host in ((0, park.hosts[0]), (1, park.hosts[1]), (2, park.hosts[1])):
+        await host.builder.build(request(f"s{n}"))
+        assert await park.pool.exists(request(f"s{n}").tag(), f"s{n}")
+        assert await where(park.pool, f"s{n}") == host.name
+    assert not await park.pool.exists(request("new").tag(), "new")
+
+
+async def test_a_dead_engine_is_taken_out_and_its_seeds_find_another_place(park: Park) -> None:
+    for seed in ("s0", "s1"):
+        await park.pool.build(request(seed))
+    dead, other = park.host_of("s0"), park.host_of("s1")
+    dead.on = False
+    with pytest.raises(EngineLost, match=f"engine {dead.name} answers no longer"):
+        await where(park.pool, "s0")
+    assert len(park.said) == 1 and dead.name in park.said[0]
+    assert not await park.pool.exists(request("s0").tag(), "s0")
+    assert (await park.pool.build(request("s0"))).ok
+    assert await where(park.pool, "s0") == other.name == await where(park.pool, "s1")
+    dead.on = True
+    await park.pool.build(request("s2"))
+    assert "s2" in other.builds and "s2" not in dead.builds
+
+
+async def test_trouble_of_an_engine_that_answers_is_told_as_it_is(park: Park) -> None:
+    with pytest.raises(InfrastructureError, match="no such image"):
+        await where(park.pool, "never built")
+    assert park.said == []
+
+
+async def test_the_last_engine_that_dies_is_an_engine_that_cannot_be_reached(park: Park) -> None:
+    for seed in ("s0", "s1"):
+        await park.pool.build(request(seed))
+    for host in park.hosts:
+        host.on = False
+    with pytest.raises(EngineLost):
+        await where(park.pool, "s0")
+    for again in ("s1", "s0"):
+        with pytest.raises(EngineUnavailable, match="FACET_DOCKER_HOSTS"):
+            await where(park.pool, again)
+
+
+async def test_images_are_removed_where_they_are(park: Park) -> None:
+    result = await park.pool.build(request("s0"))
+    host = park.host_of("s0")
+    async with park.pool.open(spec("s0")) as container:
+        frozen = await container.freeze()
+    await park.pool.discard(frozen)
+    assert frozen not in host.sandbox.images
+    await park.pool.remove(result.image)
+    assert result.image not in host.sandbox.images
+    await park.pool.remove("facet-env:unknown")
+    assert await park.pool.sweep() == 0
