@@ -134,17 +134,19 @@ class Table:
         return sorted(found)
 
     def fields(self, names: Sequence[str], seen: set[str]) -> list[tuple[Any, ...]]:
-        """The values of these columns in the files that are not in `seen`, which is added to."""
+        """The values of these columns in the files that are not in `seen`, which is added to once all are read."""
         rows: list[tuple[Any, ...]] = []
-        while fresh := [path for path in self.paths() if path not in seen]:
+        done: set[str] = set()
+        while fresh := [path for path in self.paths() if path not in seen and path not in done]:
             for path in fresh:
                 data = self._files.read(path)
-                seen.add(path)
+                done.add(path)
                 if data is None:  # compacted away: its row is in a file that the next look finds
                     continue
                 with _damage(path):
                     table = _open(data).read(columns=list(names), use_threads=False)
                     rows += zip(*(table[name].to_pylist() for name in names), strict=True)
+        seen |= done
         return rows
 
     def paths(self) -> list[str]:

@@ -8,7 +8,8 @@ import pytest
 from facet_dagster.adapters import ledger as ledgers
 from facet_dagster.adapters.ledger import StoreLedger
 from facet_dagster.adapters.parquet_store import ParquetStore
-from facet_dagster.errors import BudgetSpent
+from facet_dagster.adapters.store_files import StoreFiles
+from facet_dagster.errors import BudgetSpent, InfrastructureError
 from facet_dagster.records.base import now
 from facet_dagster.records.call import CallId, ChatRequest, Completion, LedgerRow, Message, Role
 from facet_dagster.testing.memory_store import MemoryStore
@@ -68,6 +69,24 @@ def test_what_an_earlier_process_of_the_run_paid_counts() -> None:
     assert resumed.spent() == (1_100, pytest.approx(0.003))
     with pytest.raises(BudgetSpent, match=r"0\.0030 USD of 0\.0030 are spent by this run: raise FACET_BUDGET_USD"):
         resumed.check()
+
+
+def test_a_read_that_failed_forgets_nothing_that_was_paid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rows that were read before the failure are read again."""
+    for attempt in range(3):
+        of_a_day(ParquetStore(str(tmp_path)), "run-1").write(request(attempt=attempt), completion())
+    book, read, reads = of_a_day(ParquetStore(str(tmp_path)), "run-1"), StoreFiles.read, list[str]()
+
+    def fails_once(self: StoreFiles, path: str) -> bytes | None:
+        reads.append(path)
+        if len(reads) == 3:
+            raise InfrastructureError("cannot read: timed out")
+        return read(self, path)
+
+    monkeypatch.setattr(StoreFiles, "read", fails_once)
+    with pytest.raises(InfrastructureError, match="timed out"):
+        book.spent()
+    assert book.spent() == (3_300, pytest.approx(0.009))
 
 
 def of_a_day(store: ParquetStore, run_id: str, **limits: float) -> StoreLedger:
