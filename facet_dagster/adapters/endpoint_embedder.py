@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from openai.types import CreateEmbeddingResponse
 
 from facet_dagster.adapters.openai_model import charged
-from facet_dagster.adapters.openai_trouble import FAULTS, Endpoint, Unusable, one_line
+from facet_dagster.adapters.openai_trouble import FAULTS, Endpoint, Unusable
 from facet_dagster.errors import FacetError, ModelRefused, TextRefused
 from facet_dagster.ports import Came, Ledger
 from facet_dagster.records.base import digest_of
@@ -159,7 +159,7 @@ class EndpointEmbedder:
             raise ModelRefused(f"{self._endpoint.base_url} answered with a page, not JSON: check {self._endpoint.ends}")
         if not isinstance(answer, CreateEmbeddingResponse) or not answer.data:
             said = (getattr(answer, "model_extra", None) or {}).get("error") or "the answer holds no embeddings"
-            raise Unusable(one_line(str(said)))
+            raise Unusable(str(said))
         return answer
 
     def _vectors(self, answer: CreateEmbeddingResponse, count: int) -> Floats:

@@ -15,7 +15,7 @@ import openai
 from openai.types.chat import ChatCompletion
 from pydantic import BaseModel
 
-from facet_dagster.adapters.openai_trouble import FAULTS, Endpoint, Unusable, named_parts, one_line
+from facet_dagster.adapters.openai_trouble import FAULTS, Endpoint, Unusable, named_parts
 from facet_dagster.adapters.per_loop import PerLoop
 from facet_dagster.errors import ModelRefused
 from facet_dagster.records.call import ChatRequest, Completion, Role
@@ -80,7 +80,7 @@ class OpenAIModel:
         if not isinstance(answer, ChatCompletion):
             raise Unusable("the answer is no JSON object")
         if not answer.choices:
-            raise Unusable(one_line(str((answer.model_extra or {}).get("error") or "the answer holds no choices")))
+            raise Unusable(str((answer.model_extra or {}).get("error") or "the answer holds no choices"))
         return answer
 
     def _arguments(self, request: ChatRequest, without: set[str]) -> dict[str, Any]:

@@ -32,7 +32,10 @@ Answer = TypeVar("Answer")
 
 
 class Unusable(Exception):
-    """The endpoint said 200 and sent something that is no answer (an overloaded proxy does that)."""
+    """The endpoint said 200 and sent something that is no answer (an overloaded proxy does that).
+
+    Holds the text as it came, key and all; `Endpoint.trouble` says what may be said of it.
+    """
 
 
 FAULTS = (openai.APIStatusError, openai.APIConnectionError, TimeoutError, Unusable)  # what `Endpoint.trouble` explains
@@ -102,7 +105,7 @@ class Endpoint:
 
     def _quoted(self, text: str) -> str:
         """What the endpoint said, for a message that is kept and shown; some say the key that they were sent."""
-        return one_line(text.replace(self.api_key, "[key]") if len(self.api_key) >= _SECRET else text)
+        return _one_line(text.replace(self.api_key, "[key]") if len(self.api_key) >= _SECRET else text)
 
     def _tries(self) -> str:
         return f" in {self.retries + 1} tries" if self.retries else ""
@@ -120,6 +123,6 @@ def named_parts(error: openai.APIStatusError) -> list[str]:
     return [part for part in OPTIONAL if part in (error.param or "") or part in error.message]
 
 
-def one_line(text: str) -> str:
+def _one_line(text: str) -> str:
     """What somebody said, short enough for a message."""
     return " ".join(text.split())[:300]

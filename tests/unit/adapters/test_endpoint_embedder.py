@@ -1,5 +1,6 @@
 """EndpointEmbedder against a real local HTTP server: batches, money before use, senseless answers."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -23,7 +24,7 @@ async def no_sleep(_: float) -> None:
     return None
 
 
-def embedder(url: str, ledger: MemoryLedger, **changes: Any) -> EndpointEmbedder:
+def embedder(url: str, ledger: MemoryLedger, key: str = "secret", **changes: Any) -> EndpointEmbedder:
     settings: dict[str, Any] = {
         "run_id": "run",
         "variables": "FACET_EMBED",
@@ -33,7 +34,7 @@ def embedder(url: str, ledger: MemoryLedger, **changes: Any) -> EndpointEmbedder
         "in_flight": 1,
         "sleep": no_sleep,
     }
-    return EndpointEmbedder(url, "secret", "words", ledger, **{**settings, **changes})
+    return EndpointEmbedder(url, key, "words", ledger, **{**settings, **changes})
 
 
 def lengths(request: dict[str, Any]) -> Reply:
@@ -119,6 +120,13 @@ async def test_faults_say_what_to_check(reply: Reply, error: type[Exception], sa
     with HttpEndpoint([reply]) as endpoint, pytest.raises(error, match=said):
         await embedder(endpoint.url, ledger).embed(["a"])
     assert ledger.calls == []
+
+
+async def test_a_key_that_a_200_says_back_is_taken_out_before_the_text_is_cut() -> None:
+    body = json.dumps({"error": "x" * 296 + "secret-0123456789"}).encode()
+    with HttpEndpoint([Reply(body=body)]) as endpoint, pytest.raises(ModelUnavailable, match="xxx") as caught:
+        await embedder(endpoint.url, MemoryLedger(), key="secret-0123456789").embed(["a"])
+    assert "sec" not in str(caught.value)
 
 
 async def test_missing_usage_is_estimated() -> None:

@@ -274,3 +274,15 @@ async def test_a_dialogue_that_is_too_long_is_told_apart(naps: Naps) -> None:
 def test_an_impossible_token_does_not_make_the_store_unreadable(said: float) -> None:
     kept = Completion(text="a", model="m", prompt_tokens=1, completion_tokens=1, logprobs=(said, -0.5))
     assert Completion.model_validate_json(kept.model_dump_json()).logprobs == (IMPOSSIBLE, -0.5)
+
+
+@pytest.mark.parametrize("before", [200, 270, 290])
+async def test_a_key_that_a_200_says_back_is_taken_out_wherever_it_stands(before: int, naps: Naps) -> None:
+    """Taken out first, cut after: of a key that is cut, the beginning would stay."""
+    key = "sk-" + "0123456789" * 4
+    body = json.dumps({"error": "x" * before + key}).encode()
+    with HttpEndpoint([Reply(body=body)]) as endpoint, pytest.raises(ModelUnavailable, match="xxx") as caught:
+        names = dict.fromkeys(Role, "m")
+        chat = OpenAIModel(endpoint.url, key, names, timeout_s=30.0, retries=0, structured=True, sleep=naps)
+        await chat.complete(request())
+    assert "sk-" not in str(caught.value)
