@@ -317,6 +317,24 @@ def test_the_first_of_two_writers_wins_on_an_object_store(monkeypatch: pytest.Mo
     assert kept.title == "fast"
 
 
+@pytest.mark.parametrize("said", [FileExistsError("taken"), OSError("PreconditionFailed")])
+def test_a_write_that_had_arrived_when_it_was_tried_again_is_our_own(
+    said: OSError, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer to the first try is lost; the client tries again and hears that there is such an object."""
+    store = ParquetStore(f"memory://facet-test-again-{type(said).__name__}")
+    store.put(outcome("earlier"))
+    files = type(store.files.fs)
+    write = files.pipe_file
+
+    def twice(self: object, path: str, value: bytes, **how: str) -> None:
+        write(self, path, value, **how)
+        raise said
+
+    monkeypatch.setattr(files, "pipe_file", twice)
+    assert store.put(outcome("mine"))
+
+
 def test_an_object_store_holds_nothing_but_whole_files() -> None:
     store = ParquetStore("memory://facet-test-whole")
     store.put(outcome("seed", 0))
