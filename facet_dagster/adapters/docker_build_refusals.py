@@ -3,24 +3,71 @@
 The engine itself fetches what ADD names, with all that it can reach. What RUN fetches comes from inside a container.
 """
 
+import json
 import re
+from collections.abc import Iterator
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-_ADD = re.compile(r"^[ \t]*(?:ONBUILD[ \t]+)?ADD[ \t]+(.*)$", re.IGNORECASE | re.MULTILINE)
-_CONTINUED = re.compile(r"\\[ \t]*\r?\n(?:[ \t]*#[^\n]*\n)*")
-_ADDRESS = re.compile(r"https?://[^\s\"',\]]*", re.IGNORECASE)
+_ADD = re.compile(r"(?:ONBUILD\s+)?ADD\s+(?:--\S*\s+)*(.*)", re.IGNORECASE | re.DOTALL)
+_CONTINUED = re.compile(r"(?<!\\)\\[ \t]*$")
+_ESCAPE = re.compile(r"#\s*escape\s*=\s*(\S*)", re.IGNORECASE)
+_NO_SPACE = dict.fromkeys(range(0x1C, 0x20), "?")  # separators that are white space here and not for the engine
 
 
 def refusal(dockerfile: str) -> str | None:
     """Why it is not built; None where nothing speaks against it. A name that leads inside is not found out."""
-    for added in _ADD.findall(_CONTINUED.sub(" ", dockerfile)):
-        if added.lstrip().startswith("$") and "://" not in added:
-            return f"ADD {added.strip()[:200]}: what is added must be spelt out, not put together from variables."
-        for address in _ADDRESS.findall(added):
-            if not _is_public(address):
-                return f"ADD {address[:200]} is not allowed: the engine would fetch it from its own network."
+    lines = [line.removesuffix("\r") for line in dockerfile.removeprefix("\ufeff").translate(_NO_SPACE).split("\n")]
+    if _escapes_otherwise(lines):
+        return "# escape is not allowed: lines are continued with a backslash."
+    for source in (source for instruction in _instructions(lines) for source in _sources(instruction)):
+        if "$" in source or "\\" in source:
+            return f"ADD {source[:200]}: what is added must be spelt out, without variables and backslashes."
+        address = re.sub("[\"']", "", source)  # as the engine does
+        if address.lower().startswith(("http://", "https://")) and not _is_public(address):
+            return f"ADD {address[:200]} is not allowed: the engine would fetch it from its own network."
     return None
+
+
+def _escapes_otherwise(lines: list[str]) -> bool:
+    """Whether a comment above the first instruction makes something else of the backslash."""
+    for line in map(str.strip, lines):
+        said = _ESCAPE.match(line)
+        if said and said[1] != "\\":
+            return True
+        if line and not line.startswith("#"):
+            return False
+    return False
+
+
+def _instructions(lines: list[str]) -> Iterator[str]:
+    """Each on one line, joined as the engine does: with nothing between; blank lines and comments end nothing."""
+    joined = ""
+    for line in lines:
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        cut = _CONTINUED.sub("", line)
+        joined += cut
+        if cut == line:
+            yield joined.strip()
+            joined = ""
+    yield joined.strip()
+
+
+def _sources(instruction: str) -> list[str]:
+    """What an ADD names without its destination, in either form; nothing for other instructions."""
+    added = _ADD.match(instruction)
+    if added is None:
+        return []
+    words = added[1].split()[:-1]
+    try:
+        listed, end = json.JSONDecoder().raw_decode(added[1])
+    except (ValueError, RecursionError):
+        return words
+    if not (isinstance(listed, list) and all(isinstance(each, str) for each in listed)):
+        return words
+    # Engines differ in whether what stands behind a list makes words of it.
+    return [*listed[:-1], *(words if added[1][end:].strip() else ())]
 
 
 def _is_public(address: str) -> bool:
@@ -29,7 +76,7 @@ def _is_public(address: str) -> bool:
         host = urlsplit(address).hostname or ""
     except ValueError:
         return False
-    if "$" in address.partition("://")[2].partition("/")[0]:
+    if not host.isascii():  # letters that the engine may read as others
         return False
     try:
         return ip_address(host).is_global
