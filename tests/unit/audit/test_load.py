@@ -313,6 +313,22 @@ def test_whether_a_task_asks_for_a_network(tmp_path: Path, declared: str, compos
         "devices: ['/dev/kvm:/dev/kvm']",
         "cap_add: [SYS_ADMIN]",
         "security_opt: ['apparmor:unconfined']",
+        "pid: container:other",
+        "network_mode: '${MODE:-host}'",
+        "volumes: ['${HOME}:/x']",
+        "volumes: ['$HOME/.ssh:/x']",
+        "volumes: ['${NOWHERE:-/}:/x']",
+        "volumes: [{type: bind, source: './${UP}/x', target: /x}]",
+        "volumes_from: ['container:other']",
+        "env_file: /etc/environment",
+        "env_file: [in.env, ../../.env]",
+        "env_file: [{path: '${HOME}/.env'}]",
+        "init: true\nvolumes: {d: {driver_opts: {type: none, o: bind, device: /}}}",
+        "init: true\nvolumes: {d: {driver_opts: {o: bind, device: '${HOME}'}}}",
+        "init: true\nvolumes: {d: {driver_opts: {type: nfs, o: 'addr=127.0.0.1', device: ':/x'}}}",
+        "init: true\nsecrets: {s: {file: /etc/shadow}}",
+        "init: true\nsecrets: {s: {environment: OPENAI_API_KEY}}",
+        "init: true\nconfigs: {c: {file: ../../x}}",
     ],
 )
 def test_a_compose_file_that_reaches_for_the_host_is_refused(tmp_path: Path, main: str) -> None:
@@ -324,8 +340,38 @@ def test_a_compose_file_that_reaches_for_the_host_is_refused(tmp_path: Path, mai
 
 
 def test_a_compose_file_may_say_what_keeps_to_the_container(tmp_path: Path) -> None:
-    main = "services: {main: {init: true, volumes: ['data:/d', '${LOGS}:/logs', './in:/in'], pid: ''}}\n"
+    volumes = "['data:/d', '${HOST_AGENT_LOGS_PATH}:/logs', './in:/in', 'tmp:/t']"
+    main = f"services: {{main: {{init: true, volumes: {volumes}, pid: '', env_file: [in.env]}}}}\n"
+    main += "volumes: {data: , tmp: {driver_opts: {type: tmpfs, device: tmpfs}}}\nsecrets: {s: {file: ./s}}\n"
     assert faults(make(tmp_path / "t", **{"environment/docker-compose.yaml": main})) == []
+
+
+_BOMB = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 64))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"{_BOMB}services: {{main: {{volumes: [*a63]}}}}\n", "aliases"),
+        (f"{_BOMB}services: {{main: {{volumes: [{{source: *a63}}]}}}}\n", "aliases"),
+        ("a: &a {x: y}\nservices: {main: {<<: *a}}\n", "aliases"),
+        ("services: {main: {volumes: " + "[" * 50_000 + "\n", "cannot be read"),
+        ("services: {main: {x: [" + "a, " * 100_000 + "]}}\n", "too large"),
+        ("services: {main: {x: 1" + ":00" * 400 + ".5}}\n", "cannot be read"),
+        ("services: {main: {extends: {file: other.yaml, service: main}}}\n", "extends"),
+        ("include: [other.yaml]\nservices: {main: {}}\n", "include"),
+    ],
+)
+def test_what_is_not_read_of_a_compose_file_is_an_obstacle(text: str, said: str) -> None:
+    found = read_compose(text.encode())
+    assert any(said in line for line in found.obstacles) and not found.faults
+
+
+@pytest.mark.parametrize("value", ["0x" + "f" * 9_000, "[[x]]", "{source: [[x]]}", "{source: 1}", "2001-01-01"])
+def test_what_is_no_text_is_no_path(value: str) -> None:
+    parts = f"volumes: [{value}], env_file: [{value}]"
+    tops = f"volumes: {{v: {value}}}\nsecrets: [{value}]\nconfigs: {{c: {{file: {value}}}}}\n"
+    assert read_compose(f"services: {{main: {{{parts}}}}}\n{tops}".encode()).faults == ()
 
 
 @given(st.binary(max_size=200))
