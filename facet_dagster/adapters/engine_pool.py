@@ -5,12 +5,15 @@ Implements the ports Sandbox and ImageBuilder over those of each engine; what an
 
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
 from facet_dagster.errors import EngineLost, EngineUnavailable, InfrastructureError
 from facet_dagster.ports import Container, ImageBuilder, Sandbox
 from facet_dagster.records.container import BuildRequest, BuildResult, ContainerSpec
+
+# Where all engines are asked, what one of them is in for must not end work that stands on another.
+_OTHERS_TROUBLE = (EngineLost, InfrastructureError)
 
 
 @dataclass(frozen=True)
@@ -46,13 +49,24 @@ class EnginePool:
         return result
 
     async def exists(self, image: str, seed: str) -> bool:
-        """Whether the image is where the seed is; a seed without a place gets that of its image."""
-        for engine in [self._places[seed]] if seed in self._places else tuple(self._alive):
-            async with self._on(engine):
-                if await engine.builder.exists(image, seed):
-                    self._places[seed] = self._built[image] = engine
+        """Whether the image is where the seed is; a seed without a place gets that of its image.
+
+        Of a seed without a place, an engine in trouble counts as one without the image: others may have it.
+        """
+        if seed in self._places:
+            return await self._has(self._places[seed], image, seed)
+        for engine in tuple(self._alive):
+            with suppress(*_OTHERS_TROUBLE):
+                if await self._has(engine, image, seed):
                     return True
         return False
+
+    async def _has(self, engine: PoolEngine, image: str, seed: str) -> bool:
+        async with self._on(engine):
+            has = await engine.builder.exists(image, seed)
+        if has:
+            self._places[seed] = self._built[image] = engine
+        return has
 
     async def remove(self, image: str) -> None:
         """Remove an image from where it was built or found; nothing happens if this pool does not know it."""
@@ -69,17 +83,19 @@ class EnginePool:
             yield container
 
     async def discard(self, image: str) -> None:
-        """Remove a frozen image, whichever engine has it."""
+        """Remove a frozen image, whichever engine has it. What cannot be removed now is swept later."""
         for engine in tuple(self._alive):
-            async with self._on(engine):
-                await engine.sandbox.discard(image)
+            with suppress(*_OTHERS_TROUBLE):
+                async with self._on(engine):
+                    await engine.sandbox.discard(image)
 
     async def sweep(self) -> int:
         """Sweep all engines that answer; how many things were removed."""
         removed = 0
         for engine in tuple(self._alive):
-            async with self._on(engine):
-                removed += await engine.sandbox.sweep()
+            with suppress(*_OTHERS_TROUBLE):
+                async with self._on(engine):
+                    removed += await engine.sandbox.sweep()
         return removed
 
     def _engine_of(self, seed: str) -> PoolEngine:

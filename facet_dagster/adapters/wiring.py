@@ -155,7 +155,7 @@ def _open_engines(settings: Settings, run_id: str, progress: Callable[[str], Non
             try:
                 opening = open_engine(run_id, progress, host=host, in_flight=in_flight, starts=starts)
                 opened = stack.enter_context(opening)
-            except EngineUnavailable as error:
+            except InfrastructureError as error:
                 progress(f"the engine {host} is left out: {error}")
                 continue
             alive = partial(asyncio.to_thread, answers, opened.client)
