@@ -30,7 +30,8 @@ class PoolEngine:
 class EnginePool:
     """Work on a seed goes to the engine where the seed is, a new seed to the engine with the fewest per CPU.
 
-    Trouble with an engine that answers no longer raises EngineLost: the walk that is begun anew finds another place.
+    Trouble with an engine that answers no longer raises EngineLost, and so does opening a container for any of its
+    seeds before their images are found or built elsewhere: the walk that is begun anew does that.
     Where none is left, EngineUnavailable. `progress` is told of each engine that is taken out.
     """
 
@@ -39,9 +40,11 @@ class EnginePool:
         self._progress = progress
         self._places: dict[str, PoolEngine] = {}  # by seed
         self._built: dict[str, PoolEngine] = {}  # by image
+        self._displaced: set[str] = set()  # seeds whose images went with their engine, until they are placed anew
 
     async def build(self, request: BuildRequest) -> BuildResult:
         """Build where the seed is."""
+        self._displaced.discard(request.seed)
         engine = self._engine_of(request.seed)
         async with self._on(engine):
             result = await engine.builder.build(request)
@@ -66,6 +69,7 @@ class EnginePool:
             has = await engine.builder.exists(image, seed)
         if has:
             self._places[seed] = self._built[image] = engine
+            self._displaced.discard(seed)
         return has
 
     async def remove(self, image: str) -> None:
@@ -78,6 +82,8 @@ class EnginePool:
     @asynccontextmanager
     async def open(self, spec: ContainerSpec) -> AsyncIterator[Container]:
         """A container where the seed is. Trouble of whoever works in it is told from the loss of the engine, too."""
+        if spec.seed in self._displaced and self._alive:
+            raise EngineLost(f"the engine of {spec.seed} answers no longer, and its images went with it")
         engine = self._engine_of(spec.seed)
         async with self._on(engine), engine.sandbox.open(spec) as container:
             yield container
@@ -122,5 +128,6 @@ class EnginePool:
         if engine not in self._alive:  # somebody else found it dead meanwhile
             return
         self._alive.remove(engine)
+        self._displaced |= {seed for seed, place in self._places.items() if place is engine}
         self._places = {seed: place for seed, place in self._places.items() if place is not engine}
         self._progress(f"the engine {engine.host} answers no longer and is left out: its seeds go on elsewhere")

@@ -142,6 +142,27 @@ async def test_a_dead_engine_is_taken_out_and_its_seeds_find_another_place(park:
     assert "s2" in other.builds and "s2" not in dead.builds
 
 
+@pytest.mark.parametrize("found", [True, False])
+async def test_the_other_seeds_of_a_dead_engine_begin_anew_too(park: Park, found: bool) -> None:
+    """Their images are gone with it: that is no trouble of the engine that they come to."""
+    for n in range(4):
+        await park.pool.build(request(f"s{n}"))
+    dead, other = park.hosts
+    first, second = dead.builds
+    dead.on = False
+    with pytest.raises(EngineLost):
+        await where(park.pool, first)
+    for _ in range(2):
+        with pytest.raises(EngineLost, match=f"engine of {second} answers no longer"):
+            await where(park.pool, second)
+    if found:
+        await other.builder.build(request(second))
+    assert await park.pool.exists(request(second).tag(), second) is found
+    if not found:
+        await park.pool.build(request(second))
+    assert await where(park.pool, second) == other.name
+
+
 async def test_trouble_of_an_engine_that_answers_is_told_as_it_is(park: Park) -> None:
     with pytest.raises(InfrastructureError, match="no such image"):
         await where(park.pool, "never built")
