@@ -105,8 +105,8 @@ async def test_a_bound_that_ended_the_container_is_named(container):
 
 @pytest.mark.parametrize(("stopped", "raised"), [(False, InfrastructureError), (True, TerminalDied)])
 async def test_a_terminal_that_stalls_is_trouble_unless_its_agent_stopped_it(container, monkeypatch, stopped, raised):
-    monkeypatch.setattr("facet_dagster.rollout.terminal.ENGINE_S", 0.01)
     terminal = await started(container)
+    monkeypatch.setattr("facet_dagster.rollout.terminal.ENGINE_S", 0.01)
     container.streams[-1].silent, container.stopped = True, stopped
     with pytest.raises(raised):
         await terminal.exchange()
