@@ -3,23 +3,24 @@
 import asyncio
 import contextlib
 import socket
+import ssl
 import time
 from collections.abc import Iterator
 from typing import Any
 
 from docker import APIClient
 from docker.errors import APIError
-from docker.utils.socket import frames_iter
 
 from facet_dagster.adapters.docker_calls import EngineCalls, uninterrupted
 from facet_dagster.adapters.docker_exec import REFUSED, prepare
+from facet_dagster.adapters.docker_frames import frames, patient
 from facet_dagster.adapters.docker_watch import stop_now, written_bytes
 from facet_dagster.errors import InfrastructureError
 from facet_dagster.records.container import Limits
 
 # Seconds to the next look at the disk: what is sent sets things going, and most of what it writes it writes soon.
 FIRST_LOOK_S, LOOK_S, LAST_LOOK_S, LATER = 0.5, 2.0, 32.0, 4.0
-_ENDED = (BrokenPipeError, ConnectionResetError)
+_ENDED = (BrokenPipeError, ConnectionResetError, ssl.SSLEOFError, ssl.SSLZeroReturnError)
 
 
 class DockerStream:
@@ -31,7 +32,7 @@ class DockerStream:
         self._id = container_id
         self._limits = limits
         self._socket: Any = None
-        self._frames: Iterator[tuple[int, bytes]] = iter(())
+        self._frames: Iterator[bytes] = iter(())
         self._sent = asyncio.Event()
         self._watcher: asyncio.Task[None] | None = None
         self.limit: str | None = None
@@ -48,11 +49,11 @@ class DockerStream:
         except APIError as error:
             if REFUSED not in str(error.explanation):
                 raise
-            self._frames = iter([(2, str(error.explanation).encode())])
+            self._frames = iter([str(error.explanation).encode()])
             return
         # What is read from is the file around a plain socket; TLS has no such file.
         self._socket = answer
-        self._frames = frames_iter(answer, tty=False)  # type: ignore[no-untyped-call]
+        self._frames = frames(patient(_plain(answer)))
 
     async def send(self, data: bytes) -> None:
         """Write to the input. A command that has ended takes nothing; `receive` says so."""
@@ -71,7 +72,7 @@ class DockerStream:
 
     def _receive(self) -> bytes:
         with contextlib.suppress(*_ENDED):
-            return next(self._frames, (0, b""))[1]
+            return next(self._frames, b"")
         return b""
 
     async def close(self) -> None:

@@ -5,12 +5,15 @@ Implements the ports Sandbox and ImageBuilder over those of each engine; what an
 
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
 from facet_dagster.errors import EngineLost, EngineUnavailable, InfrastructureError
 from facet_dagster.ports import Container, ImageBuilder, Sandbox
 from facet_dagster.records.container import BuildRequest, BuildResult, ContainerSpec
+
+# Where all engines are asked, what one of them is in for must not end work that stands on another.
+_OTHERS_TROUBLE = (EngineLost, InfrastructureError)
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,8 @@ class PoolEngine:
 class EnginePool:
     """Work on a seed goes to the engine where the seed is, a new seed to the engine with the fewest per CPU.
 
-    Trouble with an engine that answers no longer raises EngineLost: the walk that is begun anew finds another place.
+    Trouble with an engine that answers no longer raises EngineLost, and so does opening a container for any of its
+    seeds before their images are found or built elsewhere: the walk that is begun anew does that.
     Where none is left, EngineUnavailable. `progress` is told of each engine that is taken out.
     """
 
@@ -36,9 +40,11 @@ class EnginePool:
         self._progress = progress
         self._places: dict[str, PoolEngine] = {}  # by seed
         self._built: dict[str, PoolEngine] = {}  # by image
+        self._displaced: set[str] = set()  # seeds whose images went with their engine, until they are placed anew
 
     async def build(self, request: BuildRequest) -> BuildResult:
         """Build where the seed is."""
+        self._displaced.discard(request.seed)
         engine = self._engine_of(request.seed)
         async with self._on(engine):
             result = await engine.builder.build(request)
@@ -46,13 +52,25 @@ class EnginePool:
         return result
 
     async def exists(self, image: str, seed: str) -> bool:
-        """Whether the image is where the seed is; a seed without a place gets that of its image."""
-        for engine in [self._places[seed]] if seed in self._places else tuple(self._alive):
-            async with self._on(engine):
-                if await engine.builder.exists(image, seed):
-                    self._places[seed] = self._built[image] = engine
+        """Whether the image is where the seed is; a seed without a place gets that of its image.
+
+        Of a seed without a place, an engine in trouble counts as one without the image: others may have it.
+        """
+        if seed in self._places:
+            return await self._has(self._places[seed], image, seed)
+        for engine in tuple(self._alive):
+            with suppress(*_OTHERS_TROUBLE):
+                if await self._has(engine, image, seed):
                     return True
         return False
+
+    async def _has(self, engine: PoolEngine, image: str, seed: str) -> bool:
+        async with self._on(engine):
+            has = await engine.builder.exists(image, seed)
+        if has:
+            self._places[seed] = self._built[image] = engine
+            self._displaced.discard(seed)
+        return has
 
     async def remove(self, image: str) -> None:
         """Remove an image from where it was built or found; nothing happens if this pool does not know it."""
@@ -64,22 +82,26 @@ class EnginePool:
     @asynccontextmanager
     async def open(self, spec: ContainerSpec) -> AsyncIterator[Container]:
         """A container where the seed is. Trouble of whoever works in it is told from the loss of the engine, too."""
+        if spec.seed in self._displaced and self._alive:
+            raise EngineLost(f"the engine of {spec.seed} answers no longer, and its images went with it")
         engine = self._engine_of(spec.seed)
         async with self._on(engine), engine.sandbox.open(spec) as container:
             yield container
 
     async def discard(self, image: str) -> None:
-        """Remove a frozen image, whichever engine has it."""
+        """Remove a frozen image, whichever engine has it. What cannot be removed now is swept later."""
         for engine in tuple(self._alive):
-            async with self._on(engine):
-                await engine.sandbox.discard(image)
+            with suppress(*_OTHERS_TROUBLE):
+                async with self._on(engine):
+                    await engine.sandbox.discard(image)
 
     async def sweep(self) -> int:
         """Sweep all engines that answer; how many things were removed."""
         removed = 0
         for engine in tuple(self._alive):
-            async with self._on(engine):
-                removed += await engine.sandbox.sweep()
+            with suppress(*_OTHERS_TROUBLE):
+                async with self._on(engine):
+                    removed += await engine.sandbox.sweep()
         return removed
 
     def _engine_of(self, seed: str) -> PoolEngine:
@@ -106,5 +128,6 @@ class EnginePool:
         if engine not in self._alive:  # somebody else found it dead meanwhile
             return
         self._alive.remove(engine)
+        self._displaced |= {seed for seed, place in self._places.items() if place is engine}
         self._places = {seed: place for seed, place in self._places.items() if place is not engine}
         self._progress(f"the engine {engine.host} answers no longer and is left out: its seeds go on elsewhere")

@@ -3,7 +3,6 @@
 The only place where the choice between the recorded and a live model is made.
 """
 
-import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -155,10 +154,10 @@ def _open_engines(settings: Settings, run_id: str, progress: Callable[[str], Non
             try:
                 opening = open_engine(run_id, progress, host=host, in_flight=in_flight, starts=starts)
                 opened = stack.enter_context(opening)
-            except EngineUnavailable as error:
+            except InfrastructureError as error:
                 progress(f"the engine {host} is left out: {error}")
                 continue
-            alive = partial(asyncio.to_thread, answers, opened.client)
+            alive = partial(answers, opened.client)
             engines.append(PoolEngine(host, opened.builder, opened.sandbox, opened.cpus, alive))
         if not engines:
             raise EngineUnavailable(f"no engine of FACET_DOCKER_HOSTS answers: {', '.join(settings.docker_hosts)}")

@@ -21,7 +21,7 @@ OBSERVATION_BYTES = 10_000  # as Terminus-2 shows: half from the head, half from
 CONTEXT_LINES = 5  # above the cursor; where they have changed, something was cleared or painted over
 CAPTURES = 20  # tries to look between two lines that are printed
 ENGINE_S = 60.0  # for tmux itself, beside the wait that was asked for
-PROMPT_S = 120.0  # for the first prompt, from when the engine has started the session
+PROMPT_S = 120.0  # for the session and its first prompt
 
 # Sent as a key when they are the whole of the keystrokes; everything else is typed as it is.
 KEYS = re.compile(r"C-[a-z]|Escape|Enter|Tab|BSpace|Up|Down|Left|Right|PageUp|PageDown")
@@ -100,8 +100,8 @@ class Terminal:
     async def start(self) -> str:
         """Open the session and return the first screen. Raises InfrastructureError when it does not come up."""
         try:
-            self._born = await self._attach(_START)
             async with asyncio.timeout(PROMPT_S):
+                self._born = await self._attach(_START)
                 while _PROMPTS.isdisjoint((await self._ask(["run-shell -d 0.01", f"{_CAPTURE} -S 0"]))[1].text):
                     pass
             return await self._look([], 0.0, heading=False)

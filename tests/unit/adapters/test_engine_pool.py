@@ -12,27 +12,53 @@ from facet_dagster.testing.sandbox import FakeContainer, FakeImageBuilder, FakeS
 GONE = InfrastructureError("cannot start a container: Connection aborted")
 
 
+class Sandbox(FakeSandbox):
+    """Finds out that its host is off, or in trouble, in whatever it is asked."""
+
+    host: "Host"
+
+    async def discard(self, image: str) -> None:
+        self.host.check()
+        await super().discard(image)
+
+    async def sweep(self) -> int:
+        self.host.check()
+        return await super().sweep() + 1
+
+
+class Builder(FakeImageBuilder):
+    host: "Host"
+
+    async def exists(self, image: str, seed: str) -> bool:
+        self.host.check()
+        return await super().exists(image, seed)
+
+
 @dataclass
 class Host:
-    """An engine over fakes that can be switched off."""
+    """An engine over fakes that can be switched off. One in trouble answers, but does nothing."""
 
     name: str
     cpus: float = 2.0
     on: bool = True
+    trouble: bool = False
     builds: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.sandbox = FakeSandbox(self._run)
-        self.builder = FakeImageBuilder(self.sandbox, self._build)
+        self.sandbox = Sandbox(self._run)
+        self.builder = Builder(self.sandbox, self._build)
+        self.sandbox.host = self.builder.host = self
+
+    def check(self) -> None:
+        if not self.on or self.trouble:
+            raise GONE
 
     def _run(self, _container: FakeContainer, _command: Command) -> CommandResult:
-        if not self.on:
-            raise GONE
+        self.check()
         return CommandResult(exit_code=0, output=self.name, seconds=0.0)
 
     def _build(self, request: BuildRequest) -> BuildResult:
-        if not self.on:
-            raise GONE
+        self.check()
         self.builds.append(request.seed)
         return BuildResult(image=request.tag(), fault=None, log="", seconds=0.0)
 
@@ -116,6 +142,27 @@ async def test_a_dead_engine_is_taken_out_and_its_seeds_find_another_place(park:
     assert "s2" in other.builds and "s2" not in dead.builds
 
 
+@pytest.mark.parametrize("found", [True, False])
+async def test_the_other_seeds_of_a_dead_engine_begin_anew_too(park: Park, found: bool) -> None:
+    """Their images are gone with it: that is no trouble of the engine that they come to."""
+    for n in range(4):
+        await park.pool.build(request(f"s{n}"))
+    dead, other = park.hosts
+    first, second = dead.builds
+    dead.on = False
+    with pytest.raises(EngineLost):
+        await where(park.pool, first)
+    for _ in range(2):
+        with pytest.raises(EngineLost, match=f"engine of {second} answers no longer"):
+            await where(park.pool, second)
+    if found:
+        await other.builder.build(request(second))
+    assert await park.pool.exists(request(second).tag(), second) is found
+    if not found:
+        await park.pool.build(request(second))
+    assert await where(park.pool, second) == other.name
+
+
 async def test_trouble_of_an_engine_that_answers_is_told_as_it_is(park: Park) -> None:
     with pytest.raises(InfrastructureError, match="no such image"):
         await where(park.pool, "never built")
@@ -144,4 +191,24 @@ async def test_images_are_removed_where_they_are(park: Park) -> None:
     await park.pool.remove(result.image)
     assert result.image not in host.sandbox.images
     await park.pool.remove("facet-env:unknown")
-    assert await park.pool.sweep() == 0
+    assert await park.pool.sweep() == 2
+
+
+@pytest.mark.parametrize("state", [{"on": False}, {"trouble": True}])
+@pytest.mark.parametrize("first", [0, 1])
+async def test_what_another_engine_is_in_for_ends_no_work(park: Park, first: int, state: dict[str, bool]) -> None:
+    """A graded trial discards its image in the end, and every engine is asked: its grade must stand."""
+    await park.pool.build(request("s0"))
+    await park.pool.build(request("s1"))
+    here, other = park.hosts[first], park.hosts[1 - first]
+    (seed,) = here.builds
+    async with park.pool.open(spec(seed)) as container:
+        frozen = await container.freeze()
+    vars(other).update(state)
+    await here.builder.build(request("earlier"))
+    await park.pool.discard(frozen)
+    assert frozen not in here.sandbox.images
+    assert await park.pool.sweep() == 1
+    assert await park.pool.exists(request("earlier").tag(), "earlier")
+    assert await where(park.pool, seed) == await where(park.pool, "earlier") == here.name
+    assert [other.name in line for line in park.said] == ([] if other.on else [True])

@@ -31,6 +31,16 @@ def test_a_run_is_given_what_the_services_have() -> None:
     assert given == has
 
 
+def test_runs_find_certificates_where_the_services_do() -> None:
+    """A client of the engine that is told of TLS reads them before anything else, whichever engine it is for."""
+    compose, mount = read("compose.yaml"), "/etc/facet/tls:ro"
+    assert f"facet_tls:{mount}" in read("dagster.yaml")["run_launcher"]["config"]["container_kwargs"]["volumes"]
+    assert compose["volumes"]["tls"]["name"] == "facet_tls"
+    with_engine = [s for s in compose["services"].values() if any("docker.sock" in v for v in s.get("volumes", []))]
+    assert len(with_engine) == 2 and all(f"tls:{mount}" in service["volumes"] for service in with_engine)
+    assert "facet_tls" in (DEPLOY.parent / "docs" / "scaling.md").read_text()
+
+
 def test_unset_variables_are_no_settings() -> None:
     """Compose hands on what is not set as empty text."""
     assert load(dict.fromkeys(read("compose.yaml")["x-facet"]["environment"], "")) == load({})

@@ -31,6 +31,7 @@ class ScreenContainer:
         self.frozen = 0
         self.streams: list[ScreenStream] = []
         self.stopped = False  # tmux was, by its agent
+        self.mute = False  # its streams never say anything
         self.buffer = ""  # of tmux, of which all clients have the same
 
     async def run(self, command: Command) -> CommandResult:
@@ -60,7 +61,7 @@ class ScreenStream:
         self._asked = 0
         self.limit: str | None = None
         self.dead = False
-        self.silent = False
+        self.silent = container.mute
         self.closed = False
 
     async def send(self, data: bytes) -> None:

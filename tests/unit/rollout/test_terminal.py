@@ -1,10 +1,13 @@
 """Which keys reach the container, and what of its answer is shown (the real tmux: tests/docker/test_terminal.py)."""
 
+import asyncio
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from facet_dagster.errors import InfrastructureError
+from facet_dagster.rollout import terminal as terminal_module
 from facet_dagster.rollout.terminal import OBSERVATION_BYTES, Terminal, TerminalDied, cut
 
 
@@ -69,6 +72,14 @@ async def test_a_terminal_that_never_starts_is_trouble(container):
         await Terminal(container).start()
 
 
+async def test_a_session_that_says_nothing_at_all_is_trouble(container, monkeypatch):
+    monkeypatch.setattr(terminal_module, "PROMPT_S", 0.01)
+    container.mute = True
+    async with asyncio.timeout(5):
+        with pytest.raises(InfrastructureError, match="does not start"):
+            await Terminal(container).start()
+
+
 async def test_a_client_that_is_gone_is_replaced_and_no_key_typed_twice(container):
     terminal = await started(container)
     container.streams[-1].dead = True
@@ -94,8 +105,8 @@ async def test_a_bound_that_ended_the_container_is_named(container):
 
 @pytest.mark.parametrize(("stopped", "raised"), [(False, InfrastructureError), (True, TerminalDied)])
 async def test_a_terminal_that_stalls_is_trouble_unless_its_agent_stopped_it(container, monkeypatch, stopped, raised):
-    monkeypatch.setattr("facet_dagster.rollout.terminal.ENGINE_S", 0.01)
     terminal = await started(container)
+    monkeypatch.setattr("facet_dagster.rollout.terminal.ENGINE_S", 0.01)
     container.streams[-1].silent, container.stopped = True, stopped
     with pytest.raises(raised):
         await terminal.exchange()
