@@ -15,6 +15,7 @@ from facet_dagster.adapters.parquet_store import ParquetStore
 from facet_dagster.drift import check_drift
 from facet_dagster.records.drift import DriftCheck
 from facet_dagster.settings import Settings
+from resources.owners import own
 from resources.workshop import Session
 
 _LOW = priority(HOUSEKEEPING)
@@ -61,6 +62,7 @@ def look_again(context: dg.OpExecutionContext, workshop: dg.ResourceParam[Sessio
 @dg.op(description="Cancel the waiting runs that would cost money.")
 def hold(context: dg.OpExecutionContext) -> None:
     """Runs that have begun are left to their own ledger. What was cancelled is asked for again by sensors."""
+    own(context.instance, context.run_id)
     held = 0
     for run in context.instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.QUEUED])):
         names = {key.path[-1] for key in run.asset_selection or ()}

@@ -10,6 +10,7 @@ import dagster as dg
 
 from facet_dagster.settings import Settings
 from facet_dagster.waiting import Ending, endings
+from resources.owners import end_lost_runs
 from sensors.asking import MOST_WAITING, Queue, backfill_under_way
 from sensors.budget import why_not
 
@@ -79,6 +80,7 @@ def _ask(
         return dg.SkipReason(spent)
     if backfill_under_way(context.instance):
         return dg.SkipReason("a backfill is under way: asks again when it has ended")
+    end_lost_runs(context.instance)
     queue = Queue.look(context.instance, context.sensor_name)
     if queue.waiting >= MOST_WAITING:
         return dg.SkipReason(f"{queue.waiting} runs wait already")
