@@ -5,6 +5,7 @@ works on, and not at all while a person's backfill is under way or the day's bud
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 
 import dagster as dg
 
@@ -93,4 +94,5 @@ def _ask(
             else ""
         )
         return dg.SkipReason(f"none of {len(queue.registered)} seeds waits{left}")
-    return dg.SensorResult(run_requests=list(request(queue, free)))
+    # Seeds that lie scattered are many stretches: what is too many for the queue now comes with later ticks.
+    return dg.SensorResult(run_requests=list(islice(request(queue, free), MOST_WAITING - queue.waiting)))

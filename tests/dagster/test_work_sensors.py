@@ -96,6 +96,20 @@ def test_eight_thousand_new_seeds_come_in_portions(settings: Settings) -> None:
         assert f"{MOST_WAITING} runs wait already" in later.skip_message
 
 
+def test_scattered_new_seeds_do_not_flood_the_queue(settings: Settings) -> None:
+    """Every other seed has ended: each stretch is one seed, and each would be a run."""
+    seeds = [f"seed-{number:03d}" for number in range(200)]
+    end(settings, Status.REJECTED, *seeds[::2], reason=Reason.INFEASIBLE)
+    with dg.DagsterInstance.ephemeral() as instance:
+        instance.add_dynamic_partitions(scenario_seed.name or "", seeds)
+        first = tick(new_seeds, instance, settings)
+        assert asked(first) == [[seed] for seed in seeds[1::2][:MOST_WAITING]]
+        first.run_requests[5:] = []
+        start(instance, first, QUEUED)
+        later = tick(new_seeds, instance, settings)
+        assert asked(later) == [[seed] for seed in seeds[1::2][5:MOST_WAITING]]
+
+
 def test_what_can_end_otherwise_is_walked_on_in_lists(instance: dg.DagsterInstance, settings: Settings) -> None:
     end(settings, Status.PENDING, "gamma", at=now() - timedelta(hours=1))
     end(settings, Status.REJECTED, "alpha", reason=Reason.REPAIRS_EXHAUSTED, rounds=3, component=Component.VERIFIER)
