@@ -17,7 +17,7 @@ from dagster._core.storage.event_log import SqlEventLogStorage, SqliteEventLogSt
 from dagster._core.storage.event_log.schema import SqlEventLogStorageTable
 from pydantic import Field
 
-from assets.priorities import HOUSEKEEPING, priority
+from assets.priorities import UPKEEP, priority
 from resources.owners import own
 
 PAGE = 500  # runs that are listed together
@@ -41,7 +41,7 @@ def prune(context: dg.OpExecutionContext, config: Keep) -> None:
 
 @dg.job(
     description="Remove old run logs; materialisations and observations are kept.",
-    tags=priority(HOUSEKEEPING),
+    tags=priority(UPKEEP),
     executor_def=dg.in_process_executor,
 )
 def prune_run_logs() -> None:

@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import dagster as dg
 import pytest
+from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteJobOrigin, RemoteRepositoryOrigin
 
 from assets.partitions import BATCH, scenario_seed
 from facet_dagster.adapters.parquet_store import ParquetStore
@@ -151,6 +152,13 @@ def pay(settings: Settings, usd: float) -> None:
     ParquetStore(settings.store).put(row)
 
 
+def enqueue(instance: dg.DagsterInstance, job: str, **tags: str) -> None:
+    place = RemoteRepositoryOrigin(RegisteredCodeLocationOrigin("facet_dagster"), "__repository__")
+    origin = RemoteJobOrigin(place, job)
+    queued = dg.DagsterRunStatus.QUEUED
+    instance.add_run(dg.DagsterRun(job_name=job, status=queued, tags=tags, remote_job_origin=origin))
+
+
 def watch(instance: dg.DagsterInstance, settings: Settings, cursor: str | None) -> tuple[Any, str | None]:
     context = dg.build_sensor_context(instance=instance, cursor=cursor, resources={"settings": settings})
     result = budget_watch(context)
@@ -170,10 +178,16 @@ def test_the_budget_of_the_day_warns_once_and_then_stops_what_has_not_begun(
     assert warned.run_requests == [] and asked(tick(new_seeds, instance, settings))
     again, cursor = watch(instance, settings, cursor)
     assert "as was said" in again.skip_message
-    start(instance, tick(new_seeds, instance, settings), QUEUED)
     pay(settings, 0.15)
+    enqueue(instance, "compact_store")  # costs nothing
     spent, cursor = watch(instance, settings, cursor)
-    assert len(spent.run_requests) == 1 and spent.asset_events[0].metadata["budget"].value == "spent"
+    assert spent.run_requests == [] and spent.asset_events[0].metadata["budget"].value == "spent"
+    enqueue(instance, "construct_all", **{"facet/cost": "model"})
+    held, cursor = watch(instance, settings, cursor)
+    assert len(held.run_requests) == 1 and not held.asset_events
+    enqueue(instance, "hold_queue")
+    waits, cursor = watch(instance, settings, cursor)
+    assert "as was said" in waits.skip_message
     for sensor in (new_seeds, repairable_seeds, untried_tasks):
         assert "the day's budget is spent" in tick(sensor, instance, settings).skip_message
 
