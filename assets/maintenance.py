@@ -9,15 +9,24 @@ import dagster as dg
 from assets.catalogue import PAID
 from assets.markdown import table
 from assets.pages import drift_page
-from assets.priorities import HOUSEKEEPING, REPAIRS, priority
+from assets.priorities import HOLD, LOOKING_AGAIN, UPKEEP, priority
 from assets.streaming import Event, Put, stream
 from facet_dagster.adapters.parquet_store import ParquetStore
 from facet_dagster.drift import check_drift
 from facet_dagster.records.drift import DriftCheck
 from facet_dagster.settings import Settings
+from resources.owners import own
 from resources.workshop import Session
 
-_LOW = priority(HOUSEKEEPING)
+
+def holdable(instance: dg.DagsterInstance) -> list[str]:
+    """Waiting runs that would cost money, by id: those that `hold` cancels."""
+    waiting = instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.QUEUED]))
+    return [run.run_id for run in waiting if run.tags.get("facet/cost") == "model" or _makes_what_is_paid(run)]
+
+
+def _makes_what_is_paid(run: dg.DagsterRun) -> bool:
+    return bool({key.path[-1] for key in run.asset_selection or ()} & PAID)
 
 
 @dg.op(description="Remove containers and images of dead processes.")
@@ -61,18 +70,15 @@ def look_again(context: dg.OpExecutionContext, workshop: dg.ResourceParam[Sessio
 @dg.op(description="Cancel the waiting runs that would cost money.")
 def hold(context: dg.OpExecutionContext) -> None:
     """Runs that have begun are left to their own ledger. What was cancelled is asked for again by sensors."""
-    held = 0
-    for run in context.instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.QUEUED])):
-        names = {key.path[-1] for key in run.asset_selection or ()}
-        if (run.tags.get("facet/cost") == "model" or names & PAID) and context.instance.run_coordinator.cancel_run(
-            run.run_id
-        ):
-            held += 1
+    own(context.instance, context.run_id)
+    held = sum(context.instance.run_coordinator.cancel_run(run_id) for run_id in holdable(context.instance))
     context.log.info(f"{held} waiting runs cancelled")
 
 
 @dg.job(
-    description="Remove what dead runs left in the container engine.", tags=_LOW, executor_def=dg.in_process_executor
+    description="Remove what dead runs left in the container engine.",
+    tags=priority(UPKEEP),
+    executor_def=dg.in_process_executor,
 )
 def sweep_leftovers() -> None:
     """One step."""
@@ -80,7 +86,9 @@ def sweep_leftovers() -> None:
 
 
 @dg.job(
-    description="Merge the small files of the store into larger ones.", tags=_LOW, executor_def=dg.in_process_executor
+    description="Merge the small files of the store into larger ones.",
+    tags=priority(UPKEEP),
+    executor_def=dg.in_process_executor,
 )
 def compact_store() -> None:
     """One step."""
@@ -89,7 +97,7 @@ def compact_store() -> None:
 
 @dg.job(
     description="Look at a sample of accepted tasks again: built anew, all gates.",
-    tags=_LOW,
+    tags=priority(LOOKING_AGAIN),
     executor_def=dg.in_process_executor,
 )
 def revalidate_tasks() -> None:
@@ -99,7 +107,7 @@ def revalidate_tasks() -> None:
 
 @dg.job(
     description="Cancel waiting runs that would cost money: the day's budget is spent.",
-    tags=priority(REPAIRS + 1),  # before what it is to hold
+    tags=priority(HOLD),
     executor_def=dg.in_process_executor,
 )
 def hold_queue() -> None:

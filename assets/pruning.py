@@ -17,7 +17,8 @@ from dagster._core.storage.event_log import SqlEventLogStorage, SqliteEventLogSt
 from dagster._core.storage.event_log.schema import SqlEventLogStorageTable
 from pydantic import Field
 
-from assets.priorities import HOUSEKEEPING, priority
+from assets.priorities import UPKEEP, priority
+from resources.owners import own
 
 PAGE = 500  # runs that are listed together
 _FINISHED = [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
@@ -33,13 +34,14 @@ class Keep(dg.Config):
 @dg.op(description="Delete old runs that made nothing, and thin the logs of those that did.")
 def prune(context: dg.OpExecutionContext, config: Keep) -> None:
     """Runs that have ended within the last `days` are left alone."""
+    own(context.instance, context.run_id)
     deleted, thinned = prune_runs(context.instance, datetime.now(UTC) - timedelta(days=config.days))
     context.log.info(f"{deleted} runs deleted, the logs of {thinned} thinned")
 
 
 @dg.job(
     description="Remove old run logs; materialisations and observations are kept.",
-    tags=priority(HOUSEKEEPING),
+    tags=priority(UPKEEP),
     executor_def=dg.in_process_executor,
 )
 def prune_run_logs() -> None:

@@ -26,6 +26,7 @@ from assets.partitions import scenario_seed
 from facet_dagster import errors, evaluations, pipeline, results
 from facet_dagster.records.outcome import Component
 from resources.event_log import instance_of
+from resources.owners import end_lost_runs, owner
 from resources.settings import SettingsResource, StoreResource
 from resources.watching import NoOnlooker
 from resources.workshop import Session as Session  # callers build one for `overrides`
@@ -132,6 +133,7 @@ def _jobs() -> Iterator[dg.JobDefinition]:
 def open_instance(home: Path) -> dg.DagsterInstance:
     """The instance whose files stand below `home`, made where it is missing; a context manager.
 
+    Runs that a killed process of this host left as running are ended.
     Sets no environment variable: the web server is told the same folder as DAGSTER_HOME by who starts it.
     """
     configuration = home / "dagster.yaml"
@@ -143,7 +145,9 @@ def open_instance(home: Path) -> dg.DagsterInstance:
         raise errors.SettingsError(
             f"{home} cannot be Dagster's home ({error.strerror}): set FACET_DAGSTER_HOME"
         ) from error
-    return instance_of(home.resolve())
+    instance = instance_of(home.resolve())
+    end_lost_runs(instance)
+    return instance
 
 
 def register(seeds: Sequence[str], instance: dg.DagsterInstance) -> None:
@@ -213,7 +217,7 @@ def materialise(
             asset_selection=[dg.AssetKey(name) for name in names],
             instance=instance,
             partition_key=first if first == last else None,
-            tags={**(tags or {}), **_range_tags(first, last)},
+            tags={**(tags or {}), **owner(), **_range_tags(first, last)},
             raise_on_error=False,
             run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
         )

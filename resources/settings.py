@@ -8,6 +8,7 @@ import dagster as dg
 from facet_dagster.adapters.parquet_store import ParquetStore
 from facet_dagster.ports import Store
 from facet_dagster.settings import Settings, load
+from resources.owners import own
 
 
 class SettingsResource(dg.ConfigurableResource[Settings]):
@@ -17,6 +18,7 @@ class SettingsResource(dg.ConfigurableResource[Settings]):
 
     def create_resource(self, context: dg.InitResourceContext) -> Settings:
         """Raises SettingsError."""
+        own(context.instance, context.run_id)
         return resolve(self.profile)
 
 
@@ -27,6 +29,7 @@ class StoreResource(dg.ConfigurableResource[Store]):
 
     def create_resource(self, context: dg.InitResourceContext) -> Store:
         """Raises SettingsError and StoreTooNew."""
+        own(context.instance, context.run_id)
         return ParquetStore(resolve(self.profile).store)
 
 

@@ -13,6 +13,7 @@ import dagster as dg
 from facet_dagster.adapters.wiring import open_workshop
 from facet_dagster.settings import Settings
 from facet_dagster.workshop import Workshop
+from resources.owners import own
 from resources.settings import resolve
 
 
@@ -33,6 +34,7 @@ class WorkshopResource(dg.ConfigurableResource[Session]):
     @contextmanager
     def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator[Session]:
         """Raises SettingsError, EngineUnavailable and what else opening the adapters may raise."""
+        own(context.instance, context.run_id)
         settings = resolve(self.profile)
         say = dg.get_dagster_logger().info
         with open_workshop(settings, run_id=context.run_id or "adhoc", progress=say) as workshop:

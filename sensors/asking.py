@@ -23,7 +23,7 @@ MOST_TIMES = 3
 _DAY = timedelta(days=1)
 _START, _END, _ONE = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end", "dagster/partition"
 WAITING = [dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.NOT_STARTED]
-_UNFINISHED = [
+UNFINISHED = [
     *WAITING,
     dg.DagsterRunStatus.STARTING,
     dg.DagsterRunStatus.STARTED,
@@ -46,7 +46,7 @@ class Queue:
         """As it is now."""
         registered = tuple(instance.get_dynamic_partitions(scenario_seed.name or ""))
         places = {seed: place for place, seed in enumerate(registered)}
-        unfinished = instance.get_runs(dg.RunsFilter(statuses=_UNFINISHED))
+        unfinished = instance.get_runs(dg.RunsFilter(statuses=UNFINISHED))
         mine = dg.RunsFilter(tags={ASKED_BY: asked_by}, created_after=datetime.now(UTC) - _DAY)
         return cls(
             asked_by=asked_by,

@@ -8,10 +8,12 @@ from datetime import datetime
 
 import dagster as dg
 
+from assets.maintenance import hold_queue, holdable
 from facet_dagster.records.base import now
 from facet_dagster.settings import Settings
 from facet_dagster.yields.views import run_sql
-from sensors.asking import WAITING
+from resources.owners import end_lost_runs
+from sensors.schedules import is_under_way
 
 WARN_AT = 0.8  # share of the day's budget
 _SPENT = """
@@ -38,7 +40,7 @@ def why_not(settings: Settings) -> str:
 
 
 @dg.sensor(
-    job_name="hold_queue",
+    job=hold_queue,
     minimum_interval_seconds=300,
     default_status=dg.DefaultSensorStatus.STOPPED,
     description="Warns on cost_report's page at 80 % of the day's budget; has waiting runs cancelled when it is spent.",
@@ -46,7 +48,8 @@ def why_not(settings: Settings) -> str:
 def budget_watch(
     context: dg.SensorEvaluationContext, settings: dg.ResourceParam[Settings]
 ) -> dg.SensorResult | dg.SkipReason:
-    """Warns once per day and level; asks for a hold as long as runs come into the queue."""
+    """Warns once per day and level; asks for a hold as long as runs that it would cancel come into the queue."""
+    end_lost_runs(context.instance)
     shares = spent_share(settings, now())
     if not shares:
         return dg.SkipReason("no budget per day is set: FACET_BUDGET_DAY_USD, FACET_BUDGET_DAY_TOKENS")
@@ -56,8 +59,8 @@ def budget_watch(
     level = "spent" if share >= 1 else "warned"
     told = {"day": f"{now():%Y-%m-%d}", "level": level}
     news = json.loads(context.cursor or "{}") != told
-    waiting = context.instance.get_runs_count(dg.RunsFilter(statuses=WAITING))
-    hold = [dg.RunRequest()] if share >= 1 and waiting else []
+    held = is_under_way(context.instance, hold_queue.name) or not holdable(context.instance)
+    hold = [dg.RunRequest()] if share >= 1 and not held else []
     if not news and not hold:
         return dg.SkipReason(f"{share:.0%} of the day's {name} are spent, as was said")
     context.log.warning(f"{share:.0%} of the day's {name} are spent")

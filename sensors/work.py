@@ -5,11 +5,13 @@ works on, and not at all while a person's backfill is under way or the day's bud
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 
 import dagster as dg
 
 from facet_dagster.settings import Settings
 from facet_dagster.waiting import Ending, endings
+from resources.owners import end_lost_runs
 from sensors.asking import MOST_WAITING, Queue, backfill_under_way
 from sensors.budget import why_not
 
@@ -79,6 +81,7 @@ def _ask(
         return dg.SkipReason(spent)
     if backfill_under_way(context.instance):
         return dg.SkipReason("a backfill is under way: asks again when it has ended")
+    end_lost_runs(context.instance)
     queue = Queue.look(context.instance, context.sensor_name)
     if queue.waiting >= MOST_WAITING:
         return dg.SkipReason(f"{queue.waiting} runs wait already")
@@ -91,4 +94,5 @@ def _ask(
             else ""
         )
         return dg.SkipReason(f"none of {len(queue.registered)} seeds waits{left}")
-    return dg.SensorResult(run_requests=list(request(queue, free)))
+    # Seeds that lie scattered are many stretches: what is too many for the queue now comes with later ticks.
+    return dg.SensorResult(run_requests=list(islice(request(queue, free), MOST_WAITING - queue.waiting)))

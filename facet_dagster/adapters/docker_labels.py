@@ -35,6 +35,14 @@ def is_dead(owner: str) -> bool:
     return _start_time(int(pid)) != start
 
 
+def is_of_earlier_boot(owner: str) -> bool:
+    """True if the owner ran on a host of this name in another boot; it is gone if no other machine has that name."""
+    node, _, rest = owner.split(":", 2)[-1].partition("/")
+    boot = rest.partition("/")[0]
+    here, _, now = host().partition("/")
+    return bool(boot) and node == here and boot != now.partition("/")[0]
+
+
 def host() -> str:
     """This host, boot and pid namespace, in one word."""
     # The pid namespace keeps containers that share the engine (and the boot) from judging one another's pids.

@@ -20,7 +20,7 @@ from dagster._daemon.sensor import execute_sensor_iteration
 from dagster_graphql.test.utils import execute_dagster_graphql
 
 from assets.partitions import scenario_seed
-from assets.priorities import HOUSEKEEPING, NEW, REPAIRS, ROLLOUTS
+from assets.priorities import HOLD, LOOKING_AGAIN, NEW, REPAIRS, ROLLOUTS, UPKEEP
 from facet_dagster.definitions import CONSTRUCTION, build_defs, materialise
 from facet_dagster.records.outcome import Component
 
@@ -178,10 +178,11 @@ def test_scattered_tasks_are_rolled_out_in_one_run(
     assert made == {"alpha", "gamma"}
 
 
-def test_repairs_go_before_rollouts_before_new_seeds_before_housekeeping() -> None:
-    assert REPAIRS > ROLLOUTS > NEW > HOUSEKEEPING
+def test_short_jobs_go_before_repairs_before_rollouts_before_new_seeds() -> None:
+    """Whatever waits behind a line that works never has its turn."""
+    assert HOLD > UPKEEP > REPAIRS > ROLLOUTS > NEW > LOOKING_AGAIN
     repository = build_defs().get_repository_def()
     tags = {job.name: int(job.tags.get("dagster/priority", NEW)) for job in repository.get_all_jobs()}
     assert tags["repair_seeds"] == REPAIRS and tags["roll_out_listed_seeds"] == ROLLOUTS
-    assert tags["construct_all"] == NEW
-    assert {tags[name] for name in ("sweep_leftovers", "compact_store")} == {HOUSEKEEPING}
+    assert tags["construct_all"] == NEW and tags["revalidate_tasks"] == LOOKING_AGAIN and tags["hold_queue"] == HOLD
+    assert {tags[name] for name in ("sweep_leftovers", "compact_store", "prune_run_logs")} == {UPKEEP}

@@ -89,6 +89,24 @@ def test_the_event_log_of_a_home_is_read_alike_by_dagsters_own_class(
         assert "later" in ours.get_dynamic_partitions(scenario_seed.name or "")
 
 
+def test_events_are_stored_over_the_connections_that_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`_connect` is private to Dagster: under another name there, ours would be called by nobody, without an error."""
+    used: list[str] = []
+    connect = KeptEngines._connect
+
+    def counted(self: KeptEngines, shard: str) -> Any:
+        used.append(shard)
+        return connect(self, shard)
+
+    monkeypatch.setattr(KeptEngines, "_connect", counted)
+    with open_instance(tmp_path) as instance:
+        run = instance.add_run(dg.DagsterRun(job_name="job"))
+        used.clear()
+        instance.report_engine_event("said", run)
+        assert run.run_id in used
+        assert [entry.message for entry in instance.all_logs(run.run_id)] == ["said"]
+
+
 def test_the_page_of_the_failed_component_says_why(
     instance: dg.DagsterInstance, overrides: Mapping[str, object]
 ) -> None:

@@ -11,8 +11,10 @@ from assets.partitions import scenario_seed
 from facet_dagster.records.seed import ScenarioSeed
 from facet_dagster.settings import Settings
 from sensors.compaction import hourly_compaction
+from sensors.drift import nightly_drift
 from sensors.inbox import skill_inbox
 from sensors.leftovers import hourly_sweep
+from sensors.pruning import daily_pruning
 from sensors.seeds import unregistered_seeds
 
 
@@ -49,6 +51,22 @@ def test_nothing_new_is_skipped_with_a_reason(instance: dg.DagsterInstance, stor
 
 def test_schedules_ask_for_their_housekeeping_job() -> None:
     assert (hourly_sweep.job_name, hourly_compaction.job_name) == ("sweep_leftovers", "compact_store")
+
+
+@pytest.mark.parametrize("schedule", [hourly_sweep, hourly_compaction, nightly_drift, daily_pruning])
+def test_housekeeping_does_not_pile_up(
+    schedule: dg.ScheduleDefinition, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dg.ScheduleEvaluationContext, "instance", instance)  # else only one on disk is taken
+
+    def asked() -> list[Any]:
+        return list(schedule.evaluate_tick(dg.build_schedule_context()).run_requests or ())
+
+    assert len(asked()) == 1
+    waiting = instance.add_run(dg.DagsterRun(job_name=schedule.job_name))
+    assert asked() == []
+    instance.report_run_failed(waiting)
+    assert len(asked()) == 1
 
 
 def look(settings: Settings, cursor: str | None, instance: dg.DagsterInstance) -> tuple[Any, str | None]:

@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import dagster as dg
 import pytest
+from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteJobOrigin, RemoteRepositoryOrigin
 
 from assets.partitions import BATCH, scenario_seed
 from facet_dagster.adapters.parquet_store import ParquetStore
@@ -96,6 +97,20 @@ def test_eight_thousand_new_seeds_come_in_portions(settings: Settings) -> None:
         assert f"{MOST_WAITING} runs wait already" in later.skip_message
 
 
+def test_scattered_new_seeds_do_not_flood_the_queue(settings: Settings) -> None:
+    """Every other seed has ended: each stretch is one seed, and each would be a run."""
+    seeds = [f"seed-{number:03d}" for number in range(200)]
+    end(settings, Status.REJECTED, *seeds[::2], reason=Reason.INFEASIBLE)
+    with dg.DagsterInstance.ephemeral() as instance:
+        instance.add_dynamic_partitions(scenario_seed.name or "", seeds)
+        first = tick(new_seeds, instance, settings)
+        assert asked(first) == [[seed] for seed in seeds[1::2][:MOST_WAITING]]
+        first.run_requests[5:] = []
+        start(instance, first, QUEUED)
+        later = tick(new_seeds, instance, settings)
+        assert asked(later) == [[seed] for seed in seeds[1::2][5:MOST_WAITING]]
+
+
 def test_what_can_end_otherwise_is_walked_on_in_lists(instance: dg.DagsterInstance, settings: Settings) -> None:
     end(settings, Status.PENDING, "gamma", at=now() - timedelta(hours=1))
     end(settings, Status.REJECTED, "alpha", reason=Reason.REPAIRS_EXHAUSTED, rounds=3, component=Component.VERIFIER)
@@ -137,6 +152,13 @@ def pay(settings: Settings, usd: float) -> None:
     ParquetStore(settings.store).put(row)
 
 
+def enqueue(instance: dg.DagsterInstance, job: str, **tags: str) -> None:
+    place = RemoteRepositoryOrigin(RegisteredCodeLocationOrigin("facet_dagster"), "__repository__")
+    origin = RemoteJobOrigin(place, job)
+    queued = dg.DagsterRunStatus.QUEUED
+    instance.add_run(dg.DagsterRun(job_name=job, status=queued, tags=tags, remote_job_origin=origin))
+
+
 def watch(instance: dg.DagsterInstance, settings: Settings, cursor: str | None) -> tuple[Any, str | None]:
     context = dg.build_sensor_context(instance=instance, cursor=cursor, resources={"settings": settings})
     result = budget_watch(context)
@@ -156,10 +178,16 @@ def test_the_budget_of_the_day_warns_once_and_then_stops_what_has_not_begun(
     assert warned.run_requests == [] and asked(tick(new_seeds, instance, settings))
     again, cursor = watch(instance, settings, cursor)
     assert "as was said" in again.skip_message
-    start(instance, tick(new_seeds, instance, settings), QUEUED)
     pay(settings, 0.15)
+    enqueue(instance, "compact_store")  # costs nothing
     spent, cursor = watch(instance, settings, cursor)
-    assert len(spent.run_requests) == 1 and spent.asset_events[0].metadata["budget"].value == "spent"
+    assert spent.run_requests == [] and spent.asset_events[0].metadata["budget"].value == "spent"
+    enqueue(instance, "construct_all", **{"facet/cost": "model"})
+    held, cursor = watch(instance, settings, cursor)
+    assert len(held.run_requests) == 1 and not held.asset_events
+    enqueue(instance, "hold_queue")
+    waits, cursor = watch(instance, settings, cursor)
+    assert "as was said" in waits.skip_message
     for sensor in (new_seeds, repairable_seeds, untried_tasks):
         assert "the day's budget is spent" in tick(sensor, instance, settings).skip_message
 

@@ -8,11 +8,12 @@ import pytest
 import yaml
 from dagster._core.instance.ref import InstanceRef
 
-from facet_dagster.settings import _VARIABLES, load
+from facet_dagster.settings import _ENGINES, _EVALUATED, _MODEL_PRICES, _PRICES, _VARIABLES, load
 
 DEPLOY = Path(__file__).resolve().parents[3] / "deploy"
-OTHER = {"FACET_PROFILE", "FACET_DOCKER_HOSTS", "FACET_PRICE_AUTHOR", "FACET_PRICE_JUDGE", "FACET_PRICE_TEACHER"}
-OTHER |= {"FACET_IMAGE"}  # of compose.yaml itself
+SETTINGS = {*_VARIABLES, *_PRICES, _MODEL_PRICES, _EVALUATED, _ENGINES, "FACET_PROFILE"}
+OF_THE_IMAGE = {"FACET_DAGSTER_HOME"}  # DAGSTER_HOME is what the services read
+OF_COMPOSE = {"FACET_IMAGE"}
 
 
 def read(name: str) -> Any:
@@ -21,8 +22,18 @@ def read(name: str) -> Any:
 
 @pytest.mark.parametrize("name", ["compose.yaml", "dagster.yaml", "env.example", "kubernetes/values.yaml"])
 def test_every_variable_is_a_setting(name: str) -> None:
-    named = set(re.findall(r"\bFACET_[A-Z_]+", (DEPLOY / name).read_text()))
-    assert named and named <= {*_VARIABLES, *OTHER}
+    named = set(re.findall(r"\bFACET_[A-Z_]*[A-Z]\b(?!_)", (DEPLOY / name).read_text()))
+    assert named and named <= SETTINGS | OF_COMPOSE
+
+
+def test_every_setting_reaches_the_services_and_their_runs() -> None:
+    """A budget that only the shell knows would stop nobody."""
+    has = {name for name in read("compose.yaml")["x-facet"]["environment"] if name.startswith("FACET_")}
+    assert has == SETTINGS - OF_THE_IMAGE
+    values = read("kubernetes/values.yaml")
+    (deployment,) = values["dagster-user-deployments"]["deployments"]
+    for place in (deployment, values["runLauncher"]["config"]["k8sRunLauncher"]):
+        assert place["envConfigMaps"] == [{"name": "facet-settings"}]
 
 
 def test_a_run_is_given_what_the_services_have() -> None:
