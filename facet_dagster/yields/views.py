@@ -14,6 +14,7 @@ from facet_dagster.adapters.store_format import schema_of
 from facet_dagster.errors import InfrastructureError, SettingsError
 from facet_dagster.records.base import StoredRecord
 from facet_dagster.yields.questions import question
+from facet_dagster.yields.selects import check_select
 
 _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
@@ -56,12 +57,7 @@ def _run(store_root: str, asked: Sequence[str], mistakes: tuple[type[duckdb.Erro
 
 def ask(store_root: str, sql: str) -> pd.DataFrame:
     """Run one SELECT that a person wrote. Raises SettingsError for anything else, and what run_sql raises."""
-    try:
-        kinds = [statement.type for statement in duckdb.connect(":memory:").extract_statements(sql)]
-    except duckdb.Error as error:
-        raise SettingsError(f"this is no SQL: {_first(error)}") from error
-    if kinds != [duckdb.StatementType.SELECT]:
-        raise SettingsError("one SELECT is asked for (WITH, FROM, DESCRIBE and SHOW TABLES are, too)")
+    check_select(sql)
     return _run(store_root, [sql], (duckdb.ProgrammingError, duckdb.DataError, duckdb.PermissionException))[0]
 
 

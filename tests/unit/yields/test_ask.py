@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from facet_dagster.adapters.parquet_store import ParquetStore
@@ -31,6 +32,11 @@ def root(tmp_path: Path) -> str:
         ("WITH a AS (SELECT 1 AS n) SELECT n FROM a", 1),
         ("SELECT json_extract_string(record, '$.skill_ids[0]') FROM seeds;", "a"),
         ("SELECT count(*) FROM (SHOW TABLES)", 16),
+        ("SELECT count(*) FROM (SUMMARIZE seeds) WHERE column_name = 'title'", 1),
+        ("SELECT count(*) FROM seeds, json_each(record, '$.skill_ids')", 1),
+        ("SELECT 'COPY_QUERY_NODE' AS type UNION SELECT 'COPY_QUERY_NODE'", "COPY_QUERY_NODE"),
+        ("WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t WHERE n < 3) SELECT max(n) FROM t", 3),
+        ("SELECT {'type': 'INSERT_QUERY_NODE', 'cte_map': 1}.type", "INSERT_QUERY_NODE"),
     ],
 )
 def test_a_select_is_answered(root: str, select: str, answer: object) -> None:
@@ -69,6 +75,36 @@ def test_anything_else_is_refused_in_one_line(root: str, tmp_path: Path, stateme
         ask(root, statement.format(beside=tmp_path / "secret.csv", store=root))
     assert "\n" not in str(error.value) and SECRET not in str(error.value)
     assert sorted(path for path in tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "WITH x AS ({copy}) SELECT * FROM x",
+        "with x as materialized ({copy}) from range(2)",
+        "WITH x AS (SELECT 1), y AS ({copy}) SELECT * FROM x UNION ALL SELECT 2",
+        "SELECT * FROM (WITH x AS ({copy}) FROM x)",
+        "SELECT (WITH x AS ({copy}) SELECT count(*) FROM x)",
+        "DESCRIBE WITH x AS ({copy}) FROM x",
+        "WITH x AS (INSERT INTO seeds BY NAME FROM seeds RETURNING title) FROM x",
+        "FROM json_execute_serialized_sql('{serialized}')",
+        "FROM query('FROM json_execute_serialized_sql(''x'')')",
+        "FROM enable_logging(storage = 'file', storage_path = '{store}')",
+        "FROM enable_profiling()",
+        "FROM checkpoint()",
+    ],
+)
+def test_what_is_called_a_select_and_writes_leaves_the_store_as_it_is(root: str, statement: str) -> None:
+    (kept,) = Path(root).rglob("*.parquet")
+    before = {path: path.read_bytes() for path in Path(root).rglob("*") if path.is_file()}
+    copy = f"COPY (SELECT 1 AS a) TO '{kept}' (FORMAT parquet)"
+    writing = f"WITH x AS ({copy}) SELECT * FROM x"
+    (serialized,) = duckdb.execute("SELECT json_serialize_sql(?::VARCHAR)", [writing]).fetchone() or ("",)
+    quoted = serialized.replace("'", "''")
+    with pytest.raises(SettingsError) as error:
+        ask(root, statement.replace("{serialized}", quoted).replace("{copy}", copy).replace("{store}", root))
+    assert "\n" not in str(error.value)
+    assert {path: path.read_bytes() for path in Path(root).rglob("*") if path.is_file()} == before
 
 
 def test_the_page_of_the_tables_is_as_the_code_is() -> None:
