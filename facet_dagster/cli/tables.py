@@ -21,6 +21,6 @@ def shown_frame(frame: pd.DataFrame) -> Table:
 
 
 def _cell(value: object) -> str:
-    if value is None or value != value:  # NaN is not equal to itself
+    if value is None or (pd.api.types.is_scalar(value) and pd.isna(value)):  # a list or a struct is no scalar
         return ""
     return f"{value:g}" if isinstance(value, float) else plain(str(value))

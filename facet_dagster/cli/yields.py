@@ -9,6 +9,7 @@ from rich.table import Column, Table
 from facet_dagster.cli.files import check_target, write_file
 from facet_dagster.cli.plain import plain
 from facet_dagster.cli.tables import shown_frame
+from facet_dagster.errors import SettingsError
 from facet_dagster.yields.questions import questions
 from facet_dagster.yields.report import report_html
 from facet_dagster.yields.views import ask, run_query
@@ -51,4 +52,8 @@ def _give(frame: pd.DataFrame, console: Console, csv_file: Path | None, json_fil
     if csv_file is not None:
         write_file(csv_file, frame.to_csv(index=False).encode())
     if json_file is not None:
-        write_file(json_file, frame.to_json(orient="records", date_format="iso", indent=1).encode() + b"\n")
+        try:
+            written = frame.to_json(orient="records", date_format="iso", indent=1, default_handler=str)
+        except OverflowError as error:  # pandas calls bytes so that are no UTF-8
+            raise SettingsError("a value is no text: ask for it in another type, as JSON has no bytes") from error
+        write_file(json_file, written.encode() + b"\n")

@@ -23,6 +23,7 @@ _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
 }
 _COMPACTED = "/_compacted/"
 _TRIES = 3  # a compaction may remove files between listing and reading them
+_MISTAKES = (duckdb.ProgrammingError, duckdb.DataError, duckdb.NotSupportedError, duckdb.PermissionException)
 
 
 def run_query(store_root: str, name: str) -> pd.DataFrame:
@@ -58,7 +59,7 @@ def _run(store_root: str, asked: Sequence[str], mistakes: tuple[type[duckdb.Erro
 def ask(store_root: str, sql: str) -> pd.DataFrame:
     """Run one SELECT that a person wrote. Raises SettingsError for anything else, and what run_sql raises."""
     check_select(sql)
-    return _run(store_root, [sql], (duckdb.ProgrammingError, duckdb.DataError, duckdb.PermissionException))[0]
+    return _run(store_root, [sql], _MISTAKES)[0]
 
 
 def open_views(store_root: str, sql: str = "") -> duckdb.DuckDBPyConnection:
@@ -70,7 +71,7 @@ def open_views(store_root: str, sql: str = "") -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(":memory:", config=_SETTINGS)
     if not store.files.local:
         connection.register_filesystem(store.files.fs)
-    named = [kind for kind in KINDS if kind.table in sql]
+    named = [kind for kind in KINDS if kind.table in sql.lower()]
     for kind in named or KINDS:
         paths = store.paths(kind)
         shown = paths if store.files.local else [str(store.files.fs.unstrip_protocol(path)) for path in paths]

@@ -45,6 +45,18 @@ def test_sql_is_answered_or_refused(run: Run, tmp_path: Path, capsys: pytest.Cap
     assert "one SELECT" in capsys.readouterr().err
 
 
+def test_values_of_every_type_are_shown_and_written(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd = "SELECT [1, 2] AS l, NULL AS n, {'a': 1} AS s, '3a8e57b1-9e4c-4d3a-8a55-000000000000'::UUID AS u FROM Seeds"
+    assert run("sql", odd, "--json", str(tmp_path / "odd.json")) == 0
+    written = json.loads((tmp_path / "odd.json").read_text())
+    assert written[0] == {"l": [1, 2], "n": None, "s": {"a": 1}, "u": "3a8e57b1-9e4c-4d3a-8a55-000000000000"}
+    assert "[1 2]" in capsys.readouterr().out and len(written) == 4
+    assert run("sql", "SELECT BITSTRING '101'", "--json", str(tmp_path / "bytes.json")) == 2
+    assert "is no text" in capsys.readouterr().err
+
+
 def test_a_plan_says_what_to_expect_and_what_it_does_not_know(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -52,6 +52,7 @@ def test_a_select_is_answered(root: str, select: str, answer: object) -> None:
         "SELECT 1; SELECT 2",
         "",
         "SELECT CAST('x' AS INTEGER)",
+        "SELECT TIMESTAMP '2020-01-01' AT TIME ZONE 'Nowhere'",
         "SELECT * FROM read_csv('{beside}')",
         "SELECT * FROM '{beside}'",
         "SELECT * FROM read_text('{store}/../secret.csv')",
