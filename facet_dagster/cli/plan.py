@@ -9,7 +9,7 @@ from rich.table import Column, Table
 from facet_dagster.cli.files import check_target, write_file
 from facet_dagster.records.call import Role
 from facet_dagster.settings import Settings
-from facet_dagster.yields.planning import Plan, Range, plan, waiting
+from facet_dagster.yields.planning import Plan, Range, StationPlan, paid_today, plan, waiting
 
 _NO_HISTORY = """\
 No seed of this store has ended: its ledger says nothing about what one takes, so nothing is projected.
@@ -37,6 +37,7 @@ def show_plan(settings: Settings, console: Console, seeds: int | None, failed: b
         prices,
         seeds_in_flight=settings.construction.seeds_in_flight,
         trials_in_flight=settings.rollouts.in_flight,
+        attempts=settings.rollouts.attempts,
     )
     console.print(f"{count:,} {which}, from {found.history:,} that have ended", highlight=False)
     if found.history:
@@ -97,8 +98,34 @@ def _remarks(settings: Settings, found: Plan, *, failed: bool, used_up: int) -> 
             f"no price is set for {', '.join(found.unpriced)} (FACET_PRICE_{found.unpriced[0].upper()}): what the "
             "ledger says that was paid is taken for it"
         )
+    if found.untried and found.tried:
+        lines.append(
+            f"{found.untried:,} accepted seed(s) have no trials yet: taken to be like the {found.tried:,} that have"
+        )
+    elif found.untried:
+        lines.append("no accepted seed has trials yet: what rollouts take is unknown and in none of these figures")
+    return lines + ([] if total is None else _stops(settings, total))
+
+
+def _stops(settings: Settings, total: StationPlan) -> list[str]:
+    """Which limits the projection goes beyond, or may; of those of a day, what is left today counts."""
     budget = settings.budget
-    for name, limit in (("FACET_BUDGET_USD", budget.usd), ("FACET_BUDGET_DAY_USD", budget.day_usd)):
-        if limit is not None and total is not None and total.usd.expected > limit:
-            lines.append(f"more than {name} = {limit:g} allows: the run will stop there and can be gone on with")
+    tokens, usd = (
+        paid_today(settings.store) if budget.day_tokens is not None or budget.day_usd is not None else (0, 0.0)
+    )
+    lines = []
+    for name, limit, paid, each in (
+        ("FACET_BUDGET_USD", budget.usd, 0.0, total.usd),
+        ("FACET_BUDGET_TOKENS", budget.tokens, 0, total.tokens),
+        ("FACET_BUDGET_DAY_USD", budget.day_usd, usd, total.usd),
+        ("FACET_BUDGET_DAY_TOKENS", budget.day_tokens, tokens, total.tokens),
+    ):
+        if limit is None:
+            continue
+        left = max(0.0, limit - paid)
+        said = f"{name} = {limit:,.10g}" + (f" ({paid:,.10g} of it are paid today)" if paid else "")
+        if each.expected > left:
+            lines.append(f"more than {said} allows: the run will stop there and can be gone on with")
+        elif each.high is not None and each.high > left:
+            lines.append(f"{said}: the run may stop there, and can be gone on with")
     return lines

@@ -17,6 +17,7 @@ from facet_dagster.yields.views import run_sql
 
 Prices = Mapping[Role, tuple[float, float]]
 CONFIDENCE = 0.9
+_ROLLOUT = "rollout"  # the station
 _FEW = 3  # seeds with which no interval is given
 _ENDED = """
     SELECT seed FROM outcomes GROUP BY seed HAVING arg_max(status, "at") <> 'pending'
@@ -30,10 +31,21 @@ WHERE subject IN ({_ENDED})
 GROUP BY ALL
 """
 _SECONDS = f"""
-SELECT seed, coalesce(made.seconds, 0) AS construction, coalesce(tried.seconds, 0) AS rollouts
-FROM ({_ENDED})
+SELECT seed, accepted, coalesce(made.seconds, 0) AS construction, coalesce(tried.seconds, 0) AS rollouts,
+    coalesce(tried.attempts, 0) AS attempts
+FROM (SELECT seed, arg_max(status, "at") = 'accepted' AS accepted FROM outcomes GROUP BY seed)
+SEMI JOIN ({_ENDED}) USING (seed)
 LEFT JOIN (SELECT seed, sum(seconds) AS seconds FROM components GROUP BY seed) AS made USING (seed)
-LEFT JOIN (SELECT seed, sum(seconds) AS seconds FROM trials GROUP BY seed) AS tried USING (seed)
+LEFT JOIN (
+    SELECT seed, sum(seconds) AS seconds, count(DISTINCT attempt) AS attempts FROM trials
+    WHERE coalesce(json_extract_string(record, '$.origin'), '') = ''  -- imported ones were paid for elsewhere
+    GROUP BY seed
+) AS tried USING (seed)
+"""
+_TODAY = """
+SELECT coalesce(sum(prompt_tokens + completion_tokens), 0)::DOUBLE AS tokens, coalesce(sum(cost_usd), 0) AS usd
+FROM calls
+WHERE NOT recorded AND CAST("at" AT TIME ZONE 'UTC' AS DATE) = CAST(now() AT TIME ZONE 'UTC' AS DATE)
 """
 _STATUS = """
 SELECT seed_id AS seed, status, rounds FROM seeds
@@ -69,7 +81,8 @@ class Plan:
     """A projection for `seeds` seeds from `history` seeds that have ended; `stations` end with their sum.
 
     `replayed` calls of the history took no time of a model, `estimated` ones have no token counts of the endpoint, and
-    `unpriced` roles have no price. `hours` is wall time under the given seeds and trials in flight.
+    `unpriced` roles have no price. `hours` is wall time under the given seeds and trials in flight. Rollouts are those of
+    the `tried` accepted seeds, at the attempts that are asked for now; `untried` accepted ones are taken to be like them.
     """
 
     seeds: int
@@ -80,6 +93,8 @@ class Plan:
     replayed: int
     estimated: int
     unpriced: tuple[str, ...]
+    tried: int
+    untried: int
 
     def as_json(self) -> dict[str, Any]:
         """The same as plain values."""
@@ -108,29 +123,53 @@ def waiting(store: str, task_repairs: int) -> Waiting:
     )
 
 
-def plan(store: str, seeds: int, prices: Prices, *, seeds_in_flight: int, trials_in_flight: int) -> Plan:
+def paid_today(store: str) -> tuple[int, float]:
+    """Tokens and US dollars that all runs on the store have paid for today (UTC)."""
+    (row,) = run_sql(store, _TODAY).to_dict("records")
+    return int(row["tokens"]), float(row["usd"])
+
+
+def plan(store: str, seeds: int, prices: Prices, *, seeds_in_flight: int, trials_in_flight: int, attempts: int) -> Plan:
     """Project what so many seeds will take, each as one that has ended took: its repairs and rollouts included.
 
-    Calls of roles with a price are priced anew, also replayed ones; those without keep what the ledger says.
+    Calls of roles with a price are priced anew, also replayed ones; those without keep what the ledger says. What the
+    attempts of a seed took is scaled to `attempts`; accepted seeds without any count with the mean of those that have.
     """
-    calls, seconds = run_sql(store, _CALLS), run_sql(store, _SECONDS)
-    ended = list(seconds["seed"])
+    calls, seconds = run_sql(store, _CALLS), run_sql(store, _SECONDS).set_index("seed")
     calls["tokens"] = calls["prompt"] + calls["completion"]
     calls["usd"] = pd.Series([_priced(row, prices) for row in calls.to_dict("records")], dtype=float)
-    stations = [_station(name, group, ended, seeds) for name, group in calls.groupby("station")] if ended else []
-    if stations:
-        stations.append(_station("all stations", calls, ended, seeds))
-    wall = seconds["construction"] / seeds_in_flight + seconds["rollouts"] / trials_in_flight
+    per_seed: dict[str, pd.DataFrame] = {}
+    for name, group in calls.groupby("station"):
+        taken = group.groupby("seed")[["calls", "tokens", "usd"]].sum().reindex(seconds.index, fill_value=0)
+        per_seed[str(name)] = _rolled_out(taken, seconds, attempts) if name == _ROLLOUT else taken
+    if per_seed:
+        per_seed["all stations"] = sum(list(per_seed.values())[1:], next(iter(per_seed.values())))
+    rollouts = _rolled_out(seconds[["rollouts"]], seconds, attempts)["rollouts"]
+    wall = seconds["construction"] / seeds_in_flight + rollouts / trials_in_flight
+    accepted, tried = seconds["accepted"].astype(bool), seconds["attempts"] > 0
     return Plan(
         seeds=seeds,
-        history=len(ended),
-        stations=tuple(stations),
-        hours=_project(wall.to_numpy(float) / 3_600, seeds) if ended else None,
+        history=len(seconds),
+        stations=tuple(_station(name, taken, seeds) for name, taken in per_seed.items()),
+        hours=_project(wall.to_numpy(float) / 3_600, seeds) if len(seconds) else None,
         calls=int(calls["calls"].sum()),
         replayed=int(calls["recorded"].sum()),
         estimated=int(calls["estimated"].sum()),
         unpriced=tuple(sorted(role for role in set(calls["role"]) if Role(role) not in prices)),
+        tried=int((accepted & tried).sum()),
+        untried=int((accepted & ~tried).sum()),
     )
+
+
+def _rolled_out(taken: pd.DataFrame, seconds: pd.DataFrame, attempts: int) -> pd.DataFrame:
+    """What the rollouts of each seed take at so many attempts: nothing where no task was accepted."""
+    accepted, made = seconds["accepted"].astype(bool), seconds["attempts"]
+    tried = accepted & (made > 0)
+    scaled = taken[tried].mul(attempts / made[tried], axis=0)
+    whole = scaled.reindex(taken.index, fill_value=0.0)
+    if tried.any():
+        whole.loc[accepted & ~tried] = scaled.mean().to_numpy()
+    return whole
 
 
 def _priced(row: Mapping[Hashable, Any], prices: Prices) -> float:
@@ -140,11 +179,10 @@ def _priced(row: Mapping[Hashable, Any], prices: Prices) -> float:
     return float(row["prompt"] * prompt + row["completion"] * completion) / 1e6
 
 
-def _station(name: object, calls: pd.DataFrame, ended: list[str], seeds: int) -> StationPlan:
+def _station(name: str, per_seed: pd.DataFrame, seeds: int) -> StationPlan:
     """A seed that never came to this station counts with nothing."""
-    per_seed = calls.groupby("seed")[["calls", "tokens", "usd"]].sum().reindex(ended, fill_value=0)
-    ranges = {column: _project(per_seed[column].to_numpy(float), seeds) for column in per_seed.columns}
-    return StationPlan(station=str(name), **ranges)
+    ranges = {str(column): _project(per_seed[column].to_numpy(float), seeds) for column in per_seed.columns}
+    return StationPlan(station=name, **ranges)
 
 
 def _project(values: NDArray[np.float64], seeds: int) -> Range:

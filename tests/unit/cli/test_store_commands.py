@@ -1,6 +1,7 @@
 """Commands that only read the store: tables and files, projections, lineage, the page; mistakes in one line."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,6 +9,8 @@ import pytest
 
 from facet_dagster.adapters.parquet_store import ParquetStore
 from facet_dagster.cli.main import app, guarded
+from facet_dagster.records.base import now
+from facet_dagster.records.call import LedgerRow
 from facet_dagster.testing.paper_store import fill
 
 Run = Callable[..., int]
@@ -68,6 +71,32 @@ def test_a_plan_says_what_to_expect_and_what_it_does_not_know(
     monkeypatch.setenv("FACET_STORE", str(tmp_path / "nothing"))
     assert run("plan", "--seeds", "100") == 0
     assert "nothing is projected" in capsys.readouterr().out
+
+
+def test_a_plan_minds_every_budget_and_what_today_has_cost(
+    run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def said(**limits: str) -> str:
+        for name in ("USD", "TOKENS", "DAY_USD", "DAY_TOKENS"):
+            monkeypatch.delenv(f"FACET_BUDGET_{name}", raising=False)
+        for name, value in limits.items():
+            monkeypatch.setenv(f"FACET_BUDGET_{name}", value)
+        assert run("plan", "--seeds", "4") == 0
+        return capsys.readouterr().out.replace("\n", " ")
+
+    assert "FACET_BUDGET_TOKENS = 1,000 allows: the run will stop" in said(TOKENS="1000")
+    assert "FACET_BUDGET" not in said(TOKENS="1000000000", USD="1e6", DAY_USD="1e6", DAY_TOKENS="1000000000")
+    store = ParquetStore(str(Path(os.environ["FACET_STORE"])))
+    rows = store.rows(LedgerRow)
+    expected = sum(row.prompt_tokens + row.completion_tokens for row in rows)
+    limit = str(expected + 1_000)
+    assert "the run may stop there" in said(TOKENS=limit) and "may stop" in said(DAY_TOKENS=limit)
+    store.put(rows[0].model_copy(update={"fingerprint": "today", "subject": "elsewhere", "at": now()}))
+    paid = rows[0].prompt_tokens + rows[0].completion_tokens
+    assert paid > 1_000
+    told = said(DAY_TOKENS=limit)
+    assert f"({paid:,} of it are paid today) allows: the run will stop there" in told
+    assert "the run may stop there" in said(TOKENS=limit)
 
 
 def test_lineage_is_a_tree_or_one_line(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
