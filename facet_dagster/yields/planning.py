@@ -37,8 +37,11 @@ FROM (SELECT seed, arg_max(status, "at") = 'accepted' AS accepted FROM outcomes 
 SEMI JOIN ({_ENDED}) USING (seed)
 LEFT JOIN (SELECT seed, sum(seconds) AS seconds FROM components GROUP BY seed) AS made USING (seed)
 LEFT JOIN (
-    SELECT seed, sum(seconds) AS seconds, count(DISTINCT attempt) AS attempts FROM trials
-    WHERE coalesce(json_extract_string(record, '$.origin'), '') = ''  -- imported ones were paid for elsewhere
+    SELECT seed, sum(seconds) AS seconds, count(DISTINCT attempt) AS attempts
+    FROM (SELECT *, json_extract_string(record, '$.engine') = 'harbor' AS by_harbor FROM trials)
+    SEMI JOIN (  -- imported ones were paid for elsewhere
+        SELECT subject AS seed, station = 'rollout.harbor' AS by_harbor FROM calls WHERE station LIKE 'rollout.%'
+    ) USING (seed, by_harbor)
     GROUP BY seed
 ) AS tried USING (seed)
 """
@@ -81,8 +84,8 @@ class Plan:
     """A projection for `seeds` seeds from `history` seeds that have ended; `stations` end with their sum.
 
     `replayed` calls of the history took no time of a model, `estimated` ones have no token counts of the endpoint, and
-    `unpriced` roles have no price. `hours` is wall time under the given seeds and trials in flight. Rollouts are those of
-    the `tried` accepted seeds, at the attempts that are asked for now; `untried` accepted ones are taken to be like them.
+    `unpriced` roles have no price. `hours` is wall time under the given seeds and trials in flight. Rollouts are those
+    of the `tried` accepted seeds, at the attempts asked for now; `untried` accepted ones are taken to be like them.
     """
 
     seeds: int

@@ -4,7 +4,7 @@
 --   category: one of its categories
 --   seeds: that have a skill of it
 --   ended: of them, with a verdict
---   first_pass: accepted without repair
+--   first_pass: accepted without repair, before anything was made by hand
 --   first_pass_percent: of ended
 --   accepted: in the end
 --   accepted_percent: of ended
@@ -33,8 +33,15 @@ placed AS (
     ) AS of_seed
     LEFT JOIN classed USING (skill_id)
 ),
+hand AS (SELECT seed, min(sequence) AS began FROM components WHERE origin = 'by-hand' GROUP BY seed),
 ended AS (
-    SELECT seed, arg_max(first_pass, "at") AS first_pass, arg_max(status, "at") AS status FROM outcomes GROUP BY seed
+    SELECT
+        seed,
+        arg_max(first_pass, "at") FILTER (WHERE began IS NULL OR sequence < began) AS first_pass,
+        arg_max(status, "at") AS status
+    FROM outcomes
+    LEFT JOIN hand USING (seed)
+    GROUP BY seed
 ),
 tried AS (
     SELECT seed, count(reward) AS graded, count(*) FILTER (WHERE reward = 1.0) AS successes FROM trials GROUP BY seed
@@ -44,8 +51,8 @@ SELECT
     category,
     count(*) AS seeds,
     count(*) FILTER (WHERE status <> 'pending') AS ended,
-    count(*) FILTER (WHERE first_pass) AS first_pass,
-    round(100.0 * count(*) FILTER (WHERE first_pass) / nullif(count(*) FILTER (WHERE status <> 'pending'), 0), 1)
+    count(*) FILTER (WHERE first_pass AND status <> 'pending') AS first_pass,
+    round(100.0 * count(*) FILTER (WHERE first_pass AND status <> 'pending') / nullif(count(*) FILTER (WHERE status <> 'pending'), 0), 1)
         AS first_pass_percent,
     count(*) FILTER (WHERE status = 'accepted') AS accepted,
     round(100.0 * count(*) FILTER (WHERE status = 'accepted') / nullif(count(*) FILTER (WHERE status <> 'pending'), 0), 1)

@@ -1,13 +1,20 @@
 -- How much is left after every station, from skills to successes; the rows from seeds to accepted are those of FACET's table 5.
 -- Columns
---   station: what is counted
+--   station: what is counted; pending are seeds without an end yet, which stand in none of the rows from validated to accepted
 --   count: how many
 --   percent: of those in `of`; empty where a new unit begins
 --   of: the station that percent is a share of
-WITH ended AS MATERIALIZED (
-    SELECT seed, arg_max(first_pass, "at") AS first_pass, arg_max(status, "at") = 'accepted' AS accepted
+WITH hand AS (SELECT seed, min(sequence) AS began FROM components WHERE origin = 'by-hand' GROUP BY seed),
+ended AS MATERIALIZED (
+    -- The first pass is what came before anybody made a component by hand.
+    SELECT
+        seed,
+        arg_max(first_pass, "at") FILTER (WHERE began IS NULL OR sequence < began) AS first_pass,
+        arg_max(status, "at") = 'accepted' AS accepted
     FROM outcomes
+    LEFT JOIN hand USING (seed)
     GROUP BY seed
+    HAVING arg_max(status, "at") <> 'pending'
 ),
 folders AS MATERIALIZED (
     SELECT arg_max(state, ingest) AS state FROM skill_log GROUP BY collection, source, path
@@ -17,7 +24,7 @@ walked AS MATERIALIZED (
         seed,
         bool_or(component = 'environment') AS begun,
         arg_min(build_repairs, sequence) FILTER (WHERE kind = 'environment') AS build_repairs,
-        bool_or(kind = 'validation') AS validated
+        bool_or(kind = 'validation' AND verdict IS NOT NULL) AS validated
     FROM components
     GROUP BY seed
 ),
@@ -29,13 +36,15 @@ steps(step, station, n, of) AS (
     UNION ALL SELECT 5, 'built at once', count(*) FILTER (WHERE build_repairs = 0), 'seeds built' FROM walked
     UNION ALL SELECT 6, 'built after repair', count(*) FILTER (WHERE build_repairs > 0), 'seeds built' FROM walked
     UNION ALL SELECT 7, 'environments built', count(build_repairs), 'seeds built' FROM walked
-    UNION ALL SELECT 8, 'validated', count(*) FILTER (WHERE validated), 'environments built' FROM walked
-    UNION ALL SELECT 9, 'first-pass valid', count(*) FILTER (WHERE first_pass), 'validated' FROM ended
-    UNION ALL SELECT 10, 'accepted after repair', count(*) FILTER (WHERE accepted AND NOT first_pass), 'validated' FROM ended
-    UNION ALL SELECT 11, 'accepted', count(*) FILTER (WHERE accepted), 'validated' FROM ended
-    UNION ALL SELECT 12, 'rollouts', (SELECT count(*) FROM trials), NULL
-    UNION ALL SELECT 13, 'graded', (SELECT count(reward) FROM trials), 'rollouts'
-    UNION ALL SELECT 14, 'successes', (SELECT count(*) FROM trials WHERE reward = 1.0), 'graded'
+    UNION ALL SELECT 8, 'pending', count(*) FILTER (WHERE build_repairs IS NOT NULL AND accepted IS NULL), 'environments built'
+    FROM walked LEFT JOIN ended USING (seed)
+    UNION ALL SELECT 9, 'validated', count(*) FILTER (WHERE validated), 'environments built' FROM walked JOIN ended USING (seed)
+    UNION ALL SELECT 10, 'first-pass valid', count(*) FILTER (WHERE first_pass), 'validated' FROM ended
+    UNION ALL SELECT 11, 'accepted after repair', count(*) FILTER (WHERE accepted AND first_pass IS NOT TRUE), 'validated' FROM ended
+    UNION ALL SELECT 12, 'accepted', count(*) FILTER (WHERE accepted), 'validated' FROM ended
+    UNION ALL SELECT 13, 'rollouts', (SELECT count(*) FROM trials), NULL
+    UNION ALL SELECT 14, 'graded', (SELECT count(reward) FROM trials), 'rollouts'
+    UNION ALL SELECT 15, 'successes', (SELECT count(*) FROM trials WHERE reward = 1.0), 'graded'
 )
 SELECT
     steps.station,

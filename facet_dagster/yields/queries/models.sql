@@ -3,11 +3,11 @@
 --   author: model of the author's calls, "several" where more than one wrote
 --   scheme: forward, reverse or joint, told by the prompts that were asked
 --   seeds: with a verdict
---   first_pass: accepted without repair
+--   first_pass: accepted without repair, before anything was made by hand
 --   first_pass_percent: of seeds
 --   accepted: in the end
 --   accepted_percent: of seeds
---   mean_rounds: repair rounds per seed
+--   mean_rounds: repair rounds per seed, before anything was made by hand
 --   tokens_per_accepted: construction tokens of all these seeds per accepted one
 --   usd_per_accepted: US dollars of the same calls
 WITH spent AS (
@@ -24,9 +24,15 @@ WITH spent AS (
     WHERE station NOT LIKE 'rollout.%'
     GROUP BY subject
 ),
+hand AS (SELECT seed, min(sequence) AS began FROM components WHERE origin = 'by-hand' GROUP BY seed),
 ended AS (
-    SELECT seed, arg_max(first_pass, "at") AS first_pass, arg_max(status, "at") AS status, arg_max(rounds, "at") AS rounds
+    SELECT
+        seed,
+        arg_max(first_pass, "at") FILTER (WHERE began IS NULL OR sequence < began) AS first_pass,
+        arg_max(status, "at") AS status,
+        arg_max(rounds, "at") FILTER (WHERE began IS NULL OR sequence < began) AS rounds
     FROM outcomes
+    LEFT JOIN hand USING (seed)
     GROUP BY seed
 )
 SELECT

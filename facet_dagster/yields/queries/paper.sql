@@ -2,20 +2,27 @@
 -- Columns
 --   figure: what is compared
 --   ours: of this store; empty where there is nothing to count
---   of: how many units ours is over
+--   of: how many units ours is over; pending seeds are in none but those of environments
 --   paper: the paper's value
 --   unit: of both values
 --   source: where the paper says so
-WITH ended AS MATERIALIZED (
-    SELECT seed, arg_max(first_pass, "at") AS first_pass, arg_max(status, "at") = 'accepted' AS accepted
+WITH hand AS (SELECT seed, min(sequence) AS began FROM components WHERE origin = 'by-hand' GROUP BY seed),
+ended AS MATERIALIZED (
+    -- The first pass is what came before anybody made a component by hand.
+    SELECT
+        seed,
+        arg_max(first_pass, "at") FILTER (WHERE began IS NULL OR sequence < began) AS first_pass,
+        arg_max(status, "at") = 'accepted' AS accepted
     FROM outcomes
+    LEFT JOIN hand USING (seed)
     GROUP BY seed
+    HAVING arg_max(status, "at") <> 'pending'
 ),
 walked AS MATERIALIZED (
     SELECT
         seed,
         arg_min(build_repairs, sequence) FILTER (WHERE kind = 'environment') AS build_repairs,
-        bool_or(kind = 'validation') AS validated
+        bool_or(kind = 'validation' AND verdict IS NOT NULL) AS validated
     FROM components
     WHERE component IN ('environment', 'validation')
     GROUP BY seed

@@ -1,14 +1,19 @@
 -- What each repair round brings: how many seeds entered it, how many it made valid, and what its calls cost. Round 0 is the first pass.
 -- Columns
---   round: 0 is the first pass
+--   round: 0 is the first pass; a seed counts as it stood before anything was made by hand
 --   seeds: with a verdict, that entered it
 --   accepted: that it made valid
 --   gain_percent: accepted of those that entered it
 --   accepted_by_then_percent: of all seeds with a verdict
 --   tokens: of the calls of the round, for these seeds
 --   cost_usd: of the same calls, US dollars
-WITH ended AS (
-    SELECT seed, arg_max(status, "at") AS status, arg_max(rounds, "at") AS rounds FROM outcomes GROUP BY seed
+WITH hand AS (SELECT seed, min(sequence) AS began, min(round) AS round FROM components WHERE origin = 'by-hand' GROUP BY seed),
+ended AS (
+    SELECT seed, arg_max(status, "at") AS status, arg_max(rounds, "at") AS rounds
+    FROM outcomes
+    LEFT JOIN hand USING (seed)
+    WHERE began IS NULL OR sequence < began
+    GROUP BY seed
 ),
 verdicts AS (SELECT * FROM ended WHERE status <> 'pending'),
 numbers AS (SELECT unnest(generate_series(0, (SELECT max(rounds) FROM verdicts))) AS round),
@@ -21,10 +26,15 @@ entered AS (
     GROUP BY round
 ),
 spent AS (
-    SELECT round, sum(prompt_tokens + completion_tokens)::BIGINT AS tokens, sum(cost_usd) AS cost_usd
+    SELECT
+        calls.round,
+        sum(prompt_tokens + completion_tokens)::BIGINT AS tokens,
+        sum(cost_usd) AS cost_usd
     FROM calls
+    LEFT JOIN hand ON subject = seed
     WHERE station NOT LIKE 'rollout.%' AND subject IN (SELECT seed FROM verdicts)
-    GROUP BY round
+        AND (hand.round IS NULL OR calls.round < hand.round)
+    GROUP BY calls.round
 )
 SELECT
     round,

@@ -1,14 +1,17 @@
 -- How many repair rounds the seeds needed, how those ended, and the share accepted by then (FACET table 2 counts so).
 -- Columns
---   rounds: repair rounds used
+--   rounds: repair rounds used; a seed counts as it stood before anything was made by hand
 --   seeds: that used so many
 --   accepted: of them
 --   rejected: of them
 --   pending: of them, to be tried again
 --   accepted_by_then_percent: of all seeds walked
-WITH ended AS (
+WITH hand AS (SELECT seed, min(sequence) AS began FROM components WHERE origin = 'by-hand' GROUP BY seed),
+ended AS (
     SELECT seed, arg_max(status, "at") AS status, arg_max(rounds, "at") AS rounds
     FROM outcomes
+    LEFT JOIN hand USING (seed)
+    WHERE began IS NULL OR sequence < began
     GROUP BY seed
 )
 SELECT

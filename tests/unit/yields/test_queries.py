@@ -224,6 +224,7 @@ def test_funnel(root: str) -> None:
         ("built at once", 1, 33.3, "seeds built"),
         ("built after repair", 1, 33.3, "seeds built"),
         ("environments built", 2, 66.7, "seeds built"),
+        ("pending", 0, 0.0, "environments built"),
         ("validated", 2, 100.0, "environments built"),
         ("first-pass valid", 1, 50.0, "validated"),
         ("accepted after repair", 1, 50.0, "validated"),
@@ -250,6 +251,66 @@ def test_a_seed_that_newer_gates_sent_to_repair_was_not_valid_at_the_first_pass(
     store.put(outcome("s1", Status.ACCEPTED, rounds=1, later=2))
     frame = run_query(str(tmp_path), "funnel").set_index("station")
     assert (frame.loc["first-pass valid", "count"], frame.loc["accepted", "count"]) == (0, 2)
+
+
+def by_hand(store: ParquetStore, seed: str, sequence: int, round: int) -> None:
+    made = version(seed, sequence, Component.VERIFIER, Instruction(text="any", clauses={}))
+    store.put(made.model_copy(update={"origin": Origin.BY_HAND, "round": round}))
+
+
+def test_a_pending_seed_stands_in_no_figure_of_those_that_ended(tmp_path: Path) -> None:
+    store = ParquetStore(str(tmp_path))
+    fill(store)
+    before = run_query(str(tmp_path), "paper").set_index("figure")["of"]
+    without_verdict = report().model_copy(update={"verdict": None})
+    for seed, body in (("s4", report()), ("s5", without_verdict), ("s6", report())):  # the last one is being walked
+        store.put(ScenarioSeed(seed_id=seed, title=seed, skill_ids=("a",), hypothesis_ids=(), rationale=""))
+        store.put(version(seed, 0, Component.ENVIRONMENT, environment()))
+        store.put(version(seed, 1, Component.VALIDATION, body))
+        if seed != "s6":
+            store.put(outcome(seed, Status.PENDING, rounds=0))
+    store.put(version("s3", 20, Component.VALIDATION, without_verdict))
+    funnel = run_query(str(tmp_path), "funnel").set_index("station")
+    assert funnel.loc[["environments built", "pending", "validated", "accepted"], "count"].tolist() == [5, 3, 2, 2]
+    assert funnel.loc["first-pass valid", "percent"] == 50.0
+    after = run_query(str(tmp_path), "paper").set_index("figure")["of"]
+    ended = ["valid at the first pass", "valid in the end", "tasks of all seeds"]
+    assert after[ended].tolist() == before[ended].tolist() == [2, 2, 3]
+
+
+def test_what_is_made_by_hand_changes_no_figure_of_the_first_pass_and_of_rounds(tmp_path: Path) -> None:
+    store = ParquetStore(str(tmp_path))
+    fill(store)
+    call(store, "authoring.solution", "s2")
+
+    def figures() -> list[object]:
+        root = str(tmp_path)
+        funnel = run_query(root, "funnel").set_index("station").loc["first-pass valid", "count"]
+        paper = run_query(root, "paper").set_index("figure").loc["valid at the first pass", "ours"]
+        others = [rows(run_query(root, name), "first_pass") for name in ("categories", "models")]
+        models = rows(run_query(root, "models"), "mean_rounds")
+        walked = rows(run_query(root, "rounds"), "rounds", "seeds", "accepted")
+        return [funnel, paper, *others, models, walked, rows(run_query(root, "repairs"), "round", "seeds", "accepted")]
+
+    before = figures()
+    for seed, made in (("s1", 1), ("s3", 3)):
+        by_hand(store, seed, 20, made)
+        again = outcome(seed, Status.ACCEPTED, rounds=made, later=3)
+        store.put(again.model_copy(update={"sequence": 20}))
+    assert figures() == before
+    assert run_query(str(tmp_path), "funnel").set_index("station").loc["accepted", "count"] == 3
+
+
+def test_a_success_that_was_replayed_or_imported_makes_no_other_cheaper(tmp_path: Path) -> None:
+    store = ParquetStore(str(tmp_path))
+    fill(store)
+    before = run_query(str(tmp_path), "accepted_cost")
+    won = trial(0, 1.0, StopReason.COMPLETED, turns=1)
+    store.put(won.model_copy(update={"origin": "job/trial", "engine": "harbor"}))
+    store.put(won.model_copy(update={"seed": "s2", "recorded": True}))
+    store.put(won.model_copy(update={"seed": "s3"}))  # without a row of the ledger
+    call(store, "rollout.turn", "s2", recorded=True)
+    pd.testing.assert_frame_equal(run_query(str(tmp_path), "accepted_cost"), before)
 
 
 def test_repairs_tell_what_each_round_brought(root: str) -> None:
@@ -413,7 +474,7 @@ def test_teacher(root: str) -> None:
 @pytest.mark.parametrize("asked", questions(), ids=lambda each: each.name)
 def test_every_query_runs_on_an_empty_store_and_says_what_it_answers(asked: Question, tmp_path: Path) -> None:
     frame = run_query(str(tmp_path / "nothing"), asked.name)
-    assert len(frame) == {"funnel": 14, "paper": 8}.get(asked.name, 0)
+    assert len(frame) == {"funnel": 15, "paper": 8}.get(asked.name, 0)
     assert asked.about.endswith(".") and list(asked.columns) == list(frame.columns)
     assert all(asked.columns.values())
 
