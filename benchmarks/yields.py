@@ -33,9 +33,8 @@ def main() -> None:
     parser.add_argument("seeds", nargs="*", type=int, default=[1_000, 4_000, 7_852, 16_000])
     parser.add_argument("--body", type=int, default=2_000)
     given = parser.parse_args()
-    print(
-        f"machine: {platform.platform()}; seconds per question (processor), best of three; bodies of {given.body} characters"
-    )
+    print(f"machine: {platform.platform()}; bodies of {given.body} characters")
+    print("seconds per question (of a processor), best of three")
     print("seeds      made in  MiB   " + "  ".join(f"{name:>13}" for name in ASKED), flush=True)
     for seeds in given.seeds:
         with tempfile.TemporaryDirectory() as folder:

@@ -10,8 +10,9 @@ from typing import Any
 from facet_dagster.errors import SettingsError
 from facet_dagster.ports import Store
 from facet_dagster.records.bundle import ComponentVersion, Task
+from facet_dagster.records.bundle import Origin as Written
 from facet_dagster.records.call import LedgerRow
-from facet_dagster.records.outcome import Component
+from facet_dagster.records.outcome import Component, Rejected
 from facet_dagster.records.rollout import Trial
 from facet_dagster.records.seed import Hypothesis, ScenarioSeed
 from facet_dagster.records.sft import Decision, SftSet
@@ -118,7 +119,7 @@ def _trial(store: Store, trial: Trial) -> Origin:
 def _task(store: Store, task: ComponentVersion, versions: list[ComponentVersion]) -> Origin:
     assert isinstance(task.body, Task)
     calls = store.rows(LedgerRow, task.seed)
-    parts = [_component(version, calls) for version in _used(task, versions)]
+    parts = [_component(version, _written(version, versions), calls) for version in _used(task, versions)]
     facts: dict[str, Fact] = {
         "bundle": task.body.bundle[:12],
         "tests": task.body.tests,
@@ -131,7 +132,10 @@ def _task(store: Store, task: ComponentVersion, versions: list[ComponentVersion]
 
 def _used(task: ComponentVersion, versions: Iterable[ComponentVersion]) -> list[ComponentVersion]:
     """The versions that a task is made of, found by the digests that each names as its inputs, the last made first."""
-    by_digest = {(each.component.value, each.body.digest()): each for each in versions if each.sequence < task.sequence}
+    by_digest: dict[tuple[str, str], ComponentVersion] = {}
+    for each in versions:
+        if each.sequence < task.sequence:  # of the same body, the first: it was written then, and only executed later
+            by_digest.setdefault((each.component.value, each.body.digest()), each)
     found: dict[int, ComponentVersion] = {}
     wanted = list(task.inputs.items())
     while wanted:
@@ -142,9 +146,24 @@ def _used(task: ComponentVersion, versions: Iterable[ComponentVersion]) -> list[
     return [found[sequence] for sequence in sorted(found, reverse=True)]
 
 
-def _component(version: ComponentVersion, calls: list[LedgerRow]) -> Origin:
+def _written(version: ComponentVersion, versions: Iterable[ComponentVersion]) -> ComponentVersion:
+    """The version in which the text of this one was written: an earlier one where it was only executed again."""
+    if version.origin is not Written.REEXECUTED:
+        return version
+    before = [
+        each
+        for each in versions
+        if each.component is version.component
+        and each.sequence < version.sequence
+        and each.origin is not Written.REEXECUTED
+        and not isinstance(each.body, Rejected)  # what could not be used replaced nothing
+    ]
+    return max(before, key=lambda each: each.sequence, default=version)
+
+
+def _component(version: ComponentVersion, written: ComponentVersion, calls: list[LedgerRow]) -> Origin:
     stations = _STATIONS.get(version.component, ())
-    wrote = [call for call in calls if call.round == version.round and call.station.startswith(stations)]
+    wrote = [call for call in calls if call.round == written.round and call.station.startswith(stations)]
     answered = version.diagnosis
     facts: dict[str, Fact] = {
         "version": version.sequence,

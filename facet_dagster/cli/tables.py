@@ -1,5 +1,7 @@
 """Answers of DuckDB as tables for the terminal."""
 
+import math
+
 import pandas as pd
 from rich.table import Table
 
@@ -21,6 +23,6 @@ def shown_frame(frame: pd.DataFrame) -> Table:
 
 
 def _cell(value: object) -> str:
-    if value is None or (pd.api.types.is_scalar(value) and pd.isna(value)):  # a list or a struct is no scalar
+    if value is None or value is pd.NaT or (isinstance(value, float) and math.isnan(value)):
         return ""
     return f"{value:g}" if isinstance(value, float) else plain(str(value))

@@ -2,11 +2,15 @@
 
 import pytest
 
+from facet_dagster.adapters.ledger import StoreLedger
 from facet_dagster.errors import SettingsError
 from facet_dagster.lineage import Origin, trace
+from facet_dagster.records.authoring import Solution
 from facet_dagster.records.base import now
 from facet_dagster.records.bundle import ComponentVersion, Task
-from facet_dagster.records.outcome import Component
+from facet_dagster.records.bundle import Origin as Written
+from facet_dagster.records.call import CallId, ChatRequest, Completion, Message, Role
+from facet_dagster.records.outcome import Component, Reason, Rejected
 from facet_dagster.records.rollout import StopReason, Trial
 from facet_dagster.testing.accepted import SEED, put_accepted_task
 from facet_dagster.testing.memory_store import MemoryStore
@@ -56,6 +60,34 @@ def test_a_row_leads_to_the_skills_and_their_licences() -> None:
     assert trace(store, trial.task) == task
     assert trace(store, SEED) == task.made_from[-1]
     assert trace(store, f"{SEED}/{trial.key}/context-1").name.endswith("/context-1")
+
+
+def test_what_was_executed_again_names_who_wrote_it() -> None:
+    store, _ = store_with_a_trial()
+    by_kind = {version.component: version for version in store.rows(ComponentVersion) if version.sequence < 90}
+    wrote = CallId(station="authoring.solution", subject=SEED, round=0)
+    request = ChatRequest(
+        call=wrote, role=Role.AUTHOR, messages=(Message(role="user", content="hello"),), prompt_hash="prompt-of-it"
+    )  # fmt: skip
+    ledger = StoreLedger(
+        store, names=dict.fromkeys(Role, "m"), prices={}, budget_tokens=None, budget_usd=None, run_id="r"
+    )  # fmt: skip
+    ledger.write(request, Completion(text="a", model="the-author", prompt_tokens=1, completion_tokens=1))
+    first = by_kind[Component.SOLUTION]
+    assert isinstance(first.body, Solution)
+    body = first.body.model_copy(update={"execution": first.body.execution.model_copy(update={"output": "other"})})
+    again = {"sequence": 100, "round": 1, "origin": Written.REEXECUTED, "body": body}
+    store.put(first.model_copy(update=again))
+    refused = Rejected(component=Component.SOLUTION, reason=Reason.SOLUTION_FAILED, evidence="")
+    store.put(first.model_copy(update={"sequence": 99, "round": 1, "origin": Written.REPAIRED, "body": refused}))
+    task = by_kind[Component.TASK]
+    store.put(task.model_copy(update={"sequence": 102, "inputs": task.inputs | {"solution": body.digest()}}))
+    store.put(by_kind[Component.INSTRUCTION].model_copy(update={"sequence": 101, "origin": Written.REEXECUTED}))
+    assert isinstance(task.body, Task)
+    parts = {each.facts.get("version"): each.facts for each in trace(store, task.body.name).made_from}
+    assert parts[100]["models"] == "the-author"
+    assert parts[100]["prompts"] == "authoring.solution@prompt-o"
+    assert by_kind[Component.INSTRUCTION].sequence in parts and 101 not in parts
 
 
 def test_the_tree_is_lines_and_plain_values() -> None:
