@@ -3,9 +3,10 @@
 The line is walked over SEEDS simulated seeds (default 60), the model a scripted endpoint on a socket, through the real
 client, ledger, store and Dagster: storms of 429, single 500s, slow answers. Meanwhile, at moments that N decides, the
 run, Dagster's daemon and its web server are ended by kill -9 and started again, and the disk of the store is full
-once (where a tmpfs can be mounted). After MINUTES (default 5) of it the line is let alone. Then every seed must be
-accepted or rejected as the book of the simulation says, or pending with a reason; every row of the ledger must be a
-call that the endpoint answered, and what it answered without a row must be no more than the calls in flight at a kill.
+once (where a tmpfs can be mounted). After MINUTES (default 5) of it the line is let alone. Then the last run must have
+ended well, all SEEDS seeds must be there, each accepted or rejected as the book of the simulation says and each
+accepted one with a trial; every row of the ledger must be a call that the endpoint answered, and what it answered
+without a row must be no more than the calls in flight at a kill.
 Ends with 1 otherwise. The container engine is simulated; what a killed run leaves in Docker: tests/docker.
 """
 
@@ -35,6 +36,7 @@ from facet_dagster.pipeline import find_seeds
 from facet_dagster.records.base import digest_of
 from facet_dagster.records.bundle import SeedOutcome, Status
 from facet_dagster.records.call import ChatRequest, Completion, LedgerRow, Role
+from facet_dagster.records.rollout import Trial
 from facet_dagster.records.seed import ScenarioSeed
 from facet_dagster.testing.fates import Rates, fate_of
 from facet_dagster.testing.http_endpoint import HttpEndpoint, Reply, answer, failure
@@ -175,10 +177,11 @@ def _soak(folder: Path, given: argparse.Namespace, ballast: Path | None) -> int:
         codes = []
         for _ in range(3):  # what is pending goes on with the same command
             codes.append(subprocess.run(command).returncode)
-            if not _pending(folder):
+            if not codes[-1] and not _pending(folder):
                 break
         print(f"done to it: {dict(done)}; refused by the endpoint: {dict(endpoint.refused)}; at last: exit {codes}")
-        return _judged(folder, endpoint, done["run"] + 1)
+        unwell = [f"the last run ended with {codes[-1]}"] if codes[-1] else []
+        return _judged(folder, endpoint, done["run"] + 1, given.seeds, unwell)
 
 
 def _pending(folder: Path) -> list[SeedOutcome]:
@@ -187,17 +190,22 @@ def _pending(folder: Path) -> list[SeedOutcome]:
     return [row for row in last.values() if row.status is Status.PENDING]
 
 
-def _judged(folder: Path, endpoint: _Endpoint, kills: int) -> int:
+def _judged(folder: Path, endpoint: _Endpoint, kills: int, asked: int, unwell: list[str]) -> int:
     store = ParquetStore(str(folder / "store"))
     last = {row.seed: row for row in sorted(store.rows(SeedOutcome), key=lambda row: row.at)}
     seeds = [seed.seed_id for seed in store.rows(ScenarioSeed)]
-    wrong = [f"{seed} has no outcome" for seed in seeds if seed not in last]
+    tried = {trial.seed for trial in store.rows(Trial)}
+    wrong = [*unwell, *(f"{seed} has no outcome" for seed in seeds if seed not in last)]
+    if len(seeds) != asked:
+        wrong.append(f"there are {len(seeds)} seeds of {asked}")
     for seed, row in last.items():
         book = fate_of(seed, RATES).book(first_walk=False)
         if row.status is Status.PENDING:
-            wrong += [] if row.evidence else [f"{seed} is pending for no stated reason"]
+            wrong.append(f"{seed} is still pending after the quiet runs: {row.evidence or 'no reason is stated'}")
         elif (row.status, row.first_pass, row.rounds, row.reason) != book:
             wrong.append(f"{seed}: {row.status.value} {row.reason} in round {row.rounds}, the book says {book}")
+        if row.status is Status.ACCEPTED and seed not in tried:
+            wrong.append(f"{seed} is accepted and has no trial")
     rows = Counter(row.call.label() for row in store.rows(LedgerRow))
     unpaid = rows - endpoint.answered
     lost = sum((endpoint.answered - rows).values())
