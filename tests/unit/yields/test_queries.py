@@ -33,7 +33,7 @@ from facet_dagster.records.validation import (
 from facet_dagster.testing.examples import an_environment
 from facet_dagster.yields import views
 from facet_dagster.yields.questions import Question, questions
-from facet_dagster.yields.views import open_views, run_query, run_sql
+from facet_dagster.yields.views import open_views, run_queries, run_query, run_sql
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 ROLE_NAMES = dict.fromkeys(Role, "m")
@@ -284,13 +284,18 @@ def test_what_is_made_by_hand_changes_no_figure_of_the_first_pass_and_of_rounds(
     call(store, "authoring.solution", "s2")
 
     def figures() -> list[object]:
-        root = str(tmp_path)
-        funnel = run_query(root, "funnel").set_index("station").loc["first-pass valid", "count"]
-        paper = run_query(root, "paper").set_index("figure").loc["valid at the first pass", "ours"]
-        others = [rows(run_query(root, name), "first_pass") for name in ("categories", "models")]
-        models = rows(run_query(root, "models"), "mean_rounds")
-        walked = rows(run_query(root, "rounds"), "rounds", "seeds", "accepted")
-        return [funnel, paper, *others, models, walked, rows(run_query(root, "repairs"), "round", "seeds", "accepted")]
+        names = ("funnel", "paper", "categories", "models", "rounds", "repairs")
+        found = run_queries(str(tmp_path), names)
+        funnel = found["funnel"].set_index("station").loc["first-pass valid", "count"]
+        paper = found["paper"].set_index("figure").loc["valid at the first pass", "ours"]
+        return [
+            funnel,
+            paper,
+            rows(found["categories"], "first_pass"),
+            rows(found["models"], "first_pass", "mean_rounds"),
+            rows(found["rounds"], "rounds", "seeds", "accepted"),
+            rows(found["repairs"], "round", "seeds", "accepted", "tokens"),
+        ]
 
     before = figures()
     for seed, made in (("s1", 1), ("s3", 3)):
