@@ -20,32 +20,34 @@ WITH last AS (
     FROM outcomes
     GROUP BY seed
 )
-SELECT last.*, count(trials.seed) AS graded
-FROM last LEFT JOIN trials ON trials.seed = last.seed AND trials.started_at >= last.ended AND trials.reward IS NOT NULL
+SELECT * FROM last ORDER BY ended, seed
+"""
+# As attempts.py counts them. What earlier versions wrote does not say a task's bundle in its columns: any counts then.
+_TRIED = """
+WITH task AS (
+    SELECT seed, arg_max(coalesce(bundle, ''), sequence) AS bundle FROM components WHERE kind = 'task' GROUP BY seed
+)
+SELECT trials.seed, model, engine, list(DISTINCT attempt) AS attempts
+FROM trials JOIN task ON trials.seed = task.seed AND task.bundle IN ('', trials.bundle)
+WHERE reward IS NOT NULL
 GROUP BY ALL
-ORDER BY ended, seed
 """
 
 
 @dataclass(frozen=True)
 class Ending:
-    """How the last walk over a seed ended, and how many graded attempts there have been since."""
+    """How the last walk over a seed ended."""
 
     seed: str
     status: Status
     reason: Reason | None
     rounds: int
-    graded: int
 
     def can_go_on(self, task_repairs: int) -> bool:
         """Whether another walk may end otherwise: it met trouble, or there are more rounds now than it could use."""
         if self.status is Status.PENDING:
             return True
         return self.reason is Reason.REPAIRS_EXHAUSTED and self.rounds < task_repairs
-
-    def lacks_attempts(self, attempts: int) -> bool:
-        """Whether its task was accepted and has had fewer attempts."""
-        return self.status is Status.ACCEPTED and self.graded < attempts
 
 
 def endings(store_root: str) -> dict[str, Ending]:
@@ -57,7 +59,13 @@ def endings(store_root: str) -> dict[str, Ending]:
             status=Status(row["status"]),
             reason=Reason(row["reason"]) if row["reason"] else None,
             rounds=int(row["rounds"]),
-            graded=int(row["graded"]),
         )
         for row in rows
     }
+
+
+def graded_attempts(store_root: str, teacher: str, engine: str) -> dict[str, frozenset[int]]:
+    """Which attempts of a teacher by an engine on the seeds' last tasks are graded. Raises as `endings` does."""
+    rows: list[dict[str, Any]] = run_sql(store_root, _TRIED).to_dict("records")  # type: ignore[assignment]
+    mine = [row for row in rows if (row["model"], row["engine"]) == (teacher, engine)]
+    return {row["seed"]: frozenset(int(attempt) for attempt in row["attempts"]) for row in mine}

@@ -9,8 +9,10 @@ from itertools import islice
 
 import dagster as dg
 
+from facet_dagster.adapters.wiring import teacher_name
+from facet_dagster.records.bundle import Status
 from facet_dagster.settings import Settings
-from facet_dagster.waiting import Ending, endings
+from facet_dagster.waiting import Ending, endings, graded_attempts
 from resources.owners import end_lost_runs
 from sensors.asking import MOST_WAITING, Queue, backfill_under_way
 from sensors.budget import why_not
@@ -66,10 +68,13 @@ def untried_tasks(
     context: dg.SensorEvaluationContext, settings: dg.ResourceParam[Settings]
 ) -> dg.SensorResult | dg.SkipReason:
     """The oldest first."""
-    attempts = settings.rollouts.attempts
+    terms = settings.rollouts
+    wanted = frozenset(range(terms.attempts))
 
     def choose(queue: Queue, ended: dict[str, Ending]) -> Sequence[str]:
-        return [seed for seed, ending in ended.items() if ending.lacks_attempts(attempts)]
+        tried = graded_attempts(settings.store, teacher_name(settings.models), terms.engine)
+        accepted = [seed for seed, ending in ended.items() if ending.status is Status.ACCEPTED]
+        return [seed for seed in accepted if wanted - tried.get(seed, frozenset())]
 
     return _ask(context, settings, choose, lambda queue, seeds: queue.request_lists("roll_out_listed", seeds))
 

@@ -52,6 +52,7 @@ class ComponentVersion(StoredRecord):
         "verdict": ("body.verdict", bool),  # of a validation
         "build_repairs": ("body.build_repairs", int),  # of an environment: repairs before it built and held
         "tests": ("body.tests", int),  # of a task: test functions
+        "bundle": ("body.bundle", str),  # of a task or a validation: digest of what it is about
     }
 
     seed: str

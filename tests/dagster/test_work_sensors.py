@@ -12,10 +12,12 @@ from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteJobO
 from assets.partitions import BATCH, scenario_seed
 from facet_dagster.adapters.parquet_store import ParquetStore
 from facet_dagster.records.base import now
-from facet_dagster.records.bundle import SeedOutcome, Status
+from facet_dagster.records.bundle import SeedOutcome, Status, Task
 from facet_dagster.records.call import CallId, Completion, LedgerRow, Role
 from facet_dagster.records.outcome import Component, Reason
-from facet_dagster.settings import Budget, Settings
+from facet_dagster.records.terms import RolloutTerms
+from facet_dagster.settings import Budget, Models, Settings
+from facet_dagster.testing.accepted import version_of
 from sensors.asking import ASKED_BY, MOST_TIMES, MOST_WAITING, PER_TICK
 from sensors.budget import budget_watch
 from sensors.work import new_seeds, repairable_seeds, untried_tasks
@@ -33,6 +35,17 @@ def end(settings: Settings, status: Status, *seeds: str, **changes: Any) -> None
     values: dict[str, Any] = {"first_pass": False, "rounds": 5, "sequence": 0, "run_id": "r", "at": now(), **changes}
     outcomes = [SeedOutcome(seed=seed, status=status, **values) for seed in seeds]
     ParquetStore(settings.store).put_all(outcomes)
+
+
+def accept(settings: Settings, *seeds: str, bundle: str, sequence: int = 6) -> None:
+    """The version of a task of this bundle, which is the seeds' last."""
+    body = Task(name="org/x", bundle=bundle, rounds={}, tests=1, directory="x")
+    ParquetStore(settings.store).put_all([version_of(Component.TASK, body, sequence, seed) for seed in seeds])
+
+
+def with_teacher(settings: Settings, teacher: str, attempts: int = 1) -> Settings:
+    models = Models(base_url="http://nowhere", teacher=teacher)
+    return settings.model_copy(update={"models": models, "rollouts": RolloutTerms(attempts=attempts)})
 
 
 def tick(sensor: Any, instance: dg.DagsterInstance, settings: Settings) -> Any:
@@ -132,13 +145,34 @@ def test_seeds_of_a_store_that_are_no_partitions_are_left_alone(
 def test_accepted_tasks_without_attempts_are_rolled_out(
     instance: dg.DagsterInstance, settings: Settings, make_trial: Any
 ) -> None:
-    store = ParquetStore(settings.store)
+    settings = with_teacher(settings, "m")
     before = now() - timedelta(hours=1)
     end(settings, Status.ACCEPTED, "alpha", "beta", "gamma", at=before)
     end(settings, Status.REJECTED, "delta", at=before)
-    store.put(make_trial("alpha", 0.0))
-    store.put(make_trial("beta", None))  # trouble is no attempt
+    accept(settings, "alpha", "beta", "gamma", bundle="b")
+    # Trouble is no attempt.
+    ParquetStore(settings.store).put_all([make_trial("alpha", 0.0), make_trial("beta", None)])
     assert asked(tick(untried_tasks, instance, settings)) == [["beta", "gamma"]]
+
+
+def test_attempts_count_by_bundle_teacher_and_engine_as_the_teacher_counts_them(
+    instance: dg.DagsterInstance, settings: Settings, make_trial: Any
+) -> None:
+    """Not by time: a task that was accepted again, unchanged, has its attempts; one that changed has none."""
+    settings = with_teacher(settings, "m", attempts=2)
+    store = ParquetStore(settings.store)
+    done = {seed: make_trial(seed, 1.0) for seed in ("alpha", "beta", "delta", "gamma")}
+    more = {seed: trial.model_copy(update={"attempt": 1}) for seed, trial in done.items()}
+    by_harbor = more["gamma"].model_copy(update={"engine": "harbor", "origin": "job/1"})
+    again = more["delta"].model_copy(update={"attempt": 0, "origin": "job/2"})  # twice the first is not two
+    store.put_all([*done.values(), more["alpha"], more["beta"], by_harbor, again])
+    accept(settings, "alpha", "beta", "delta", "gamma", bundle="b")
+    accept(settings, "beta", bundle="changed", sequence=7)
+    later = now() + timedelta(hours=1)
+    end(settings, Status.ACCEPTED, "alpha", "beta", "delta", "gamma", at=later)
+    assert asked(tick(untried_tasks, instance, settings)) == [["beta", "delta", "gamma"]]
+    other = with_teacher(settings, "another", attempts=2)
+    assert asked(tick(untried_tasks, instance, other)) == [["alpha", "beta", "delta", "gamma"]]
 
 
 def pay(settings: Settings, usd: float) -> None:
