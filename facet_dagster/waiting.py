@@ -16,7 +16,10 @@ from facet_dagster.yields.views import run_sql
 _ENDINGS = """
 WITH last AS (
     SELECT seed, arg_max(status, "at") AS status, arg_max(coalesce(reason, ''), "at") AS reason,
-        arg_max(rounds, "at") AS rounds, max("at") AS ended
+        arg_max(rounds, "at") AS rounds, max("at") AS ended,
+        -- Without the mark, which earlier versions did not put: trouble names no component.
+        arg_max(coalesce(by_hand, false) OR status = 'pending' AND (component IS NOT NULL OR evidence = 'made by hand'),
+            "at") AS by_hand
     FROM outcomes
     GROUP BY seed
 )
@@ -42,11 +45,15 @@ class Ending:
     status: Status
     reason: Reason | None
     rounds: int
+    by_hand: bool
 
     def can_go_on(self, task_repairs: int) -> bool:
-        """Whether another walk may end otherwise: it met trouble, or there are more rounds now than it could use."""
+        """Whether another walk may end otherwise: it met trouble, or there are more rounds now than it could use.
+
+        What a person began by hand is for them to go on with.
+        """
         if self.status is Status.PENDING:
-            return True
+            return not self.by_hand
         return self.reason is Reason.REPAIRS_EXHAUSTED and self.rounds < task_repairs
 
 
@@ -59,6 +66,7 @@ def endings(store_root: str) -> dict[str, Ending]:
             status=Status(row["status"]),
             reason=Reason(row["reason"]) if row["reason"] else None,
             rounds=int(row["rounds"]),
+            by_hand=bool(row["by_hand"]),
         )
         for row in rows
     }

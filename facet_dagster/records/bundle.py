@@ -109,6 +109,7 @@ class SeedOutcome(StoredRecord):
     evidence: str = ""  # a few lines that show it; of a pending one the trouble
     run_id: str
     at: datetime
+    by_hand: bool = False  # a person selected what was made: what is left to be done is theirs
 
     @property
     def group(self) -> str:

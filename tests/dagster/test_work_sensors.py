@@ -135,6 +135,23 @@ def test_what_can_end_otherwise_is_walked_on_in_lists(instance: dg.DagsterInstan
     assert asked(tick(repairable_seeds, instance, settings)) == [["gamma"]]
 
 
+@pytest.mark.parametrize(
+    "made",
+    [
+        {"by_hand": True, "evidence": "EngineUnavailable: no engine"},
+        # Of earlier versions, which put no mark on what was made by hand:
+        {"component": Component.SOLUTION, "reason": Reason.SOLUTION_FAILED, "evidence": "exit code 1"},
+        {"evidence": "made by hand"},
+    ],
+)
+def test_what_a_person_makes_by_hand_is_not_taken_over(
+    instance: dg.DagsterInstance, settings: Settings, made: dict[str, Any]
+) -> None:
+    end(settings, Status.REJECTED, "alpha", reason=Reason.INFEASIBLE, at=now() - timedelta(hours=1))
+    end(settings, Status.PENDING, "alpha", sequence=1, **made)
+    assert "none of 4 seeds waits" in tick(repairable_seeds, instance, settings).skip_message
+
+
 def test_seeds_of_a_store_that_are_no_partitions_are_left_alone(
     instance: dg.DagsterInstance, settings: Settings
 ) -> None:
