@@ -1,17 +1,19 @@
 """Asks for work on seeds: new ones are walked, ends that can change are walked on, accepted tasks get their attempts.
 
 Off by default, since what they ask for costs money. They ask for a bounded number at a time, never for what somebody
-works on, and not at all while a person's backfill is under way or the day's budget is spent.
+works on, and not at all while a person's backfill or `facet run` is under way or the day's budget is spent.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
+from pathlib import Path
 
 import dagster as dg
 
 from facet_dagster.adapters.wiring import teacher_name
 from facet_dagster.records.bundle import Status
 from facet_dagster.settings import Settings
+from facet_dagster.under_way import is_line_under_way
 from facet_dagster.waiting import Ending, endings, graded_attempts
 from resources.owners import end_lost_runs
 from sensors.asking import MOST_WAITING, Queue, backfill_under_way
@@ -87,6 +89,8 @@ def _ask(
     if backfill_under_way(context.instance):
         return dg.SkipReason("a backfill is under way: asks again when it has ended")
     end_lost_runs(context.instance)
+    if is_line_under_way(Path(context.instance.root_directory)):
+        return dg.SkipReason("`facet run` is at work: asks again when it has ended")
     queue = Queue.look(context.instance, context.sensor_name)
     if queue.waiting >= MOST_WAITING:
         return dg.SkipReason(f"{queue.waiting} runs wait already")

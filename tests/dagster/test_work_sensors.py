@@ -18,6 +18,7 @@ from facet_dagster.records.outcome import Component, Reason
 from facet_dagster.records.terms import RolloutTerms
 from facet_dagster.settings import Budget, Models, Settings
 from facet_dagster.testing.accepted import version_of
+from facet_dagster.under_way import line_under_way
 from sensors.asking import ASKED_BY, MOST_TIMES, MOST_WAITING, PER_TICK
 from sensors.budget import budget_watch
 from sensors.work import new_seeds, repairable_seeds, untried_tasks
@@ -241,6 +242,14 @@ def test_the_budget_of_the_day_warns_once_and_then_stops_what_has_not_begun(
     assert "as was said" in waits.skip_message
     for sensor in (new_seeds, repairable_seeds, untried_tasks):
         assert "the day's budget is spent" in tick(sensor, instance, settings).skip_message
+
+
+def test_nothing_is_asked_for_while_facet_run_is_at_work(instance: dg.DagsterInstance, settings: Settings) -> None:
+    """Its runs come one after the other: those that are still to come are on no record."""
+    with line_under_way(Path(instance.root_directory)), line_under_way(Path(instance.root_directory)):
+        for sensor in (new_seeds, repairable_seeds, untried_tasks):
+            assert "`facet run` is at work" in tick(sensor, instance, settings).skip_message
+    assert asked(tick(new_seeds, instance, settings))
 
 
 def test_without_a_budget_per_day_there_is_nothing_to_watch(instance: dg.DagsterInstance, settings: Settings) -> None:
