@@ -8,6 +8,7 @@ right now is not known here.
 from dataclasses import dataclass
 from typing import Any
 
+from facet_dagster.errors import FacetError, trouble_named
 from facet_dagster.records.bundle import Status
 from facet_dagster.records.outcome import Reason
 from facet_dagster.yields.views import run_sql
@@ -19,7 +20,8 @@ WITH last AS (
         arg_max(rounds, "at") AS rounds, max("at") AS ended,
         -- Without the mark, which earlier versions did not put: trouble names no component.
         arg_max(coalesce(by_hand, false) OR status = 'pending' AND (component IS NOT NULL OR evidence = 'made by hand'),
-            "at") AS by_hand
+            "at") AS by_hand,
+        arg_max(split_part(evidence, ':', 1), "at") AS trouble  -- of a pending one: the name of its class
     FROM outcomes
     GROUP BY seed
 )
@@ -46,14 +48,15 @@ class Ending:
     reason: Reason | None
     rounds: int
     by_hand: bool
+    trouble: str
 
     def can_go_on(self, task_repairs: int) -> bool:
         """Whether another walk may end otherwise: it met trouble, or there are more rounds now than it could use.
 
-        What a person began by hand is for them to go on with.
+        What a person began by hand, and trouble that lasts, are for people to go on with.
         """
         if self.status is Status.PENDING:
-            return not self.by_hand
+            return not (self.by_hand or trouble_named(self.trouble, FacetError).lasting)
         return self.reason is Reason.REPAIRS_EXHAUSTED and self.rounds < task_repairs
 
 
@@ -67,6 +70,7 @@ def endings(store_root: str) -> dict[str, Ending]:
             reason=Reason(row["reason"]) if row["reason"] else None,
             rounds=int(row["rounds"]),
             by_hand=bool(row["by_hand"]),
+            trouble=row["trouble"],
         )
         for row in rows
     }

@@ -18,6 +18,7 @@ from facet_dagster.waiting import Ending, endings, graded_attempts
 from resources.owners import end_lost_runs
 from sensors.asking import MOST_WAITING, Queue, backfill_under_way
 from sensors.budget import why_not
+from sensors.pausing import pause_of
 
 Choose = Callable[[Queue, dict[str, Ending]], Sequence[str]]
 Request = Callable[[Queue, Sequence[str]], Iterator[dg.RunRequest]]
@@ -94,6 +95,11 @@ def _ask(
     queue = Queue.look(context.instance, context.sensor_name)
     if queue.waiting >= MOST_WAITING:
         return dg.SkipReason(f"{queue.waiting} runs wait already")
+    pause = pause_of(context.instance, context.sensor_name)
+    if pause and not pause.over:
+        return dg.SkipReason(pause.reason)
+    if pause and queue.unfinished:
+        return dg.SkipReason(f"one run is tried after trouble ({pause.trouble}): asks again when it has ended")
     waiting = choose(queue, endings(settings.store))
     free = queue.free(waiting)
     if not free:
@@ -104,4 +110,5 @@ def _ask(
         )
         return dg.SkipReason(f"none of {len(queue.registered)} seeds waits{left}")
     # Seeds that lie scattered are many stretches: what is too many for the queue now comes with later ticks.
-    return dg.SensorResult(run_requests=list(islice(request(queue, free), MOST_WAITING - queue.waiting)))
+    most = 1 if pause else MOST_WAITING - queue.waiting
+    return dg.SensorResult(run_requests=list(islice(request(queue, free), most)))

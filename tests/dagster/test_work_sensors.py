@@ -136,21 +136,25 @@ def test_what_can_end_otherwise_is_walked_on_in_lists(instance: dg.DagsterInstan
     assert asked(tick(repairable_seeds, instance, settings)) == [["gamma"]]
 
 
-@pytest.mark.parametrize(
-    "made",
-    [
-        {"by_hand": True, "evidence": "EngineUnavailable: no engine"},
-        # Of earlier versions, which put no mark on what was made by hand:
-        {"component": Component.SOLUTION, "reason": Reason.SOLUTION_FAILED, "evidence": "exit code 1"},
-        {"evidence": "made by hand"},
-    ],
-)
-def test_what_a_person_makes_by_hand_is_not_taken_over(
-    instance: dg.DagsterInstance, settings: Settings, made: dict[str, Any]
-) -> None:
+def test_what_a_person_makes_by_hand_is_not_taken_over(instance: dg.DagsterInstance, settings: Settings) -> None:
     end(settings, Status.REJECTED, "alpha", reason=Reason.INFEASIBLE, at=now() - timedelta(hours=1))
-    end(settings, Status.PENDING, "alpha", sequence=1, **made)
+    end(settings, Status.PENDING, "alpha", sequence=1, by_hand=True, evidence="EngineUnavailable: no engine")
+    # Of earlier versions, which put no mark on what was made by hand:
+    by_its_fault = {"component": Component.SOLUTION, "reason": Reason.SOLUTION_FAILED, "evidence": "exit code 1"}
+    end(settings, Status.PENDING, "beta", **by_its_fault)
+    end(settings, Status.PENDING, "gamma", evidence="made by hand")
     assert "none of 4 seeds waits" in tick(repairable_seeds, instance, settings).skip_message
+
+
+def test_trouble_that_lasts_is_left_to_people(instance: dg.DagsterInstance, settings: Settings) -> None:
+    before = now() - timedelta(hours=1)
+    lasting = ("NotObservable", "TextRefused", "ContextOverflow", "NoRecording")
+    for seed, kind in zip(("alpha", "beta", "delta", "gamma"), lasting, strict=True):
+        end(settings, Status.PENDING, seed, evidence=f"{kind}: it is so: always", at=before)
+    assert "none of 4 seeds waits" in tick(repairable_seeds, instance, settings).skip_message
+    end(settings, Status.PENDING, "beta", sequence=1, evidence="ModelRefused: a wrong key")
+    end(settings, Status.PENDING, "gamma", sequence=1, evidence="OSError: [Errno 28] No space left on device")
+    assert asked(tick(repairable_seeds, instance, settings)) == [["beta", "gamma"]]
 
 
 def test_seeds_of_a_store_that_are_no_partitions_are_left_alone(
