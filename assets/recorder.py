@@ -11,6 +11,7 @@ from assets.markdown import fenced, table
 from assets.pages import outcome_page, page, rejection_page
 from assets.provenance import versions
 from assets.streaming import Put
+from assets.trouble import shared
 from facet_dagster.lineage import trace_task
 from facet_dagster.makers import INPUTS
 from facet_dagster.ports import Store
@@ -62,6 +63,7 @@ class Recorder:
         if not unmade:
             return None
         counts = {status: sum(o.status is status for o in unmade) for status in (Status.REJECTED, Status.PENDING)}
+        troubles = [o.evidence.partition(":")[0] for o in unmade if o.status is Status.PENDING and o.component is None]
         rows = (
             (o.seed, o.status, o.component, o.reason, o.rounds, o.evidence.strip().partition("\n")[0]) for o in unmade
         )
@@ -72,6 +74,7 @@ class Recorder:
                 "rejected": counts[Status.REJECTED],
                 "pending": counts[Status.PENDING],
                 "done": len(self._outcomes) - len(unmade),
+                **shared(troubles, len(self._outcomes)),
                 "seeds": table(("seed", "status", "component", "reason", "rounds", "evidence"), rows),
             },
             allow_retries=False,

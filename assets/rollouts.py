@@ -11,6 +11,7 @@ from assets.markdown import table
 from assets.partitions import BATCHES, scenario_seed
 from assets.provenance import pointed, versions
 from assets.streaming import Event, Put, stream
+from assets.trouble import shared
 from facet_dagster.construction import TROUBLE
 from facet_dagster.records.base import digest_of
 from facet_dagster.records.rollout import Trial
@@ -51,15 +52,18 @@ def roll_out_seeds(
     bench = session.workshop
     slots = asyncio.Semaphore(bench.rollouts.in_flight)
     troubles: dict[str, str] = {}
+    kinds: dict[str, str] = {}
 
     async def one(seed: str, put: Put) -> None:
         try:
             trials = await doors.roll_out(seed, bench, slots)
         except TROUBLE as trouble:
-            trials, troubles[seed] = [], f"{type(trouble).__name__}: {trouble}"
+            trials, kinds[seed] = [], type(trouble).__name__
+            troubles[seed] = f"{kinds[seed]}: {trouble}"
         open_ones = [trial for trial in trials if trial.grade is None]
         if open_ones:
-            troubles[seed] = f"{len(open_ones)} of {len(trials)} attempts have no grade: {open_ones[0].stop.value}"
+            kinds[seed] = open_ones[0].stop.value
+            troubles[seed] = f"{len(open_ones)} of {len(trials)} attempts have no grade: {kinds[seed]}"
         put(_event(seed, trials, troubles.get(seed)))
         onlooker.note(f"{seed} rolled out: {_summary(trials, troubles.get(seed))}")
 
@@ -70,7 +74,10 @@ def roll_out_seeds(
     if troubles:
         raise dg.Failure(
             description=f"{len(troubles)} of {len(seed_ids)} seeds are to be tried again; the others are done",
-            metadata={"seeds": table(("seed", "trouble"), troubles.items())},
+            metadata={
+                "seeds": table(("seed", "trouble"), troubles.items()),
+                **shared(list(kinds.values()), len(seed_ids)),
+            },
             allow_retries=False,
         )
 

@@ -88,6 +88,8 @@ async def construct(
             # What was made is in the store; each loss leaves one engine fewer, so this comes to an end.
             return await construct(seed, skills, workshop, watcher)
         outcome = walk.outcome(Status.PENDING, evidence=f"{type(trouble).__name__}: {trouble}")
+    if selection is not None:
+        outcome = outcome.model_copy(update={"by_hand": True})
     workshop.store.put(outcome)
     watcher.ended(outcome)
     return outcome

@@ -23,6 +23,7 @@ from assets import (
 )
 from assets.catalogue import PAID, catalogued
 from assets.partitions import scenario_seed
+from assets.trouble import root_of
 from facet_dagster import errors, evaluations, pipeline, results
 from facet_dagster.records.outcome import Component
 from resources.event_log import instance_of
@@ -265,9 +266,7 @@ def _failures(result: dg.ExecuteInProcessResult) -> Iterator[StepFailure]:
 
 
 def _root(error: object) -> StepFailure:
-    """The first of our own errors on the way to the root (it says what to do), else the root itself."""
-    while getattr(error, "cause", None) is not None and not hasattr(errors, str(getattr(error, "cls_name", ""))):
-        error = error.cause  # type: ignore[attr-defined]
+    error = root_of(error)
     message = str(getattr(error, "message", "the run ended without saying why")).strip()
     kind = str(getattr(error, "cls_name", None) or "FacetError")
     _, named, text = message.partition(f"{kind}: ")  # "module.Kind: text"

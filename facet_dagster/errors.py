@@ -20,9 +20,10 @@ A rejection is not trouble: see records/outcome.py. Messages are one line and sa
 
 
 class FacetError(Exception):
-    """Base of all trouble."""
+    """Base of all trouble. `lasting` is what the same again would meet again: it waits for a person."""
 
     exit_code = 1
+    lasting = False
 
 
 class SettingsError(FacetError, ValueError):
@@ -48,6 +49,8 @@ class ModelRefused(ModelError):
 class TextRefused(ModelRefused):
     """The endpoint refuses what was said to it, or so it seems: a filter, a length, an argument it does not know."""
 
+    lasting = True
+
 
 class ContextOverflow(TextRefused):
     """The messages are more than the model can see at once."""
@@ -59,6 +62,8 @@ class ModelUnavailable(ModelError, ConnectionError):
 
 class NoRecording(ModelError, LookupError):
     """The recorded model holds no answer for this call."""
+
+    lasting = True
 
 
 class InfrastructureError(FacetError):
@@ -79,6 +84,8 @@ class EngineLost(FacetError, ConnectionError):
 
 class NotObservable(InfrastructureError):
     """A container runs, but what it holds cannot be told; trying again does not help."""
+
+    lasting = True
 
 
 class BudgetSpent(FacetError):

@@ -33,13 +33,16 @@ UNFINISHED = [
 
 @dataclass(frozen=True)
 class Queue:
-    """What the instance knows of work on seeds. `registered` is in the order of registration."""
+    """What the instance knows of work on seeds. `registered` is in the order of registration; `waiting` and
+    `unfinished` count the sensor's own runs.
+    """
 
     asked_by: str
     registered: tuple[str, ...]
     at_work: frozenset[str]
     times: Counter[str]
     waiting: int
+    unfinished: int
 
     @classmethod
     def look(cls, instance: dg.DagsterInstance, asked_by: str) -> "Queue":
@@ -54,6 +57,7 @@ class Queue:
             at_work=frozenset(seed for run in unfinished for seed in _seeds_of(run, registered, places)),
             times=Counter(seed for run in instance.get_runs(mine) for seed in _seeds_of(run, registered, places)),
             waiting=sum(run.status in WAITING and run.tags.get(ASKED_BY) == asked_by for run in unfinished),
+            unfinished=sum(run.tags.get(ASKED_BY) == asked_by for run in unfinished),
         )
 
     def free(self, seeds: Sequence[str]) -> list[str]:

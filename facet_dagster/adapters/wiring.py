@@ -255,6 +255,11 @@ def _model(models: Models) -> tuple[ChatModel, Mapping[Role, str], Sequence[str]
     return live, models.names(), ()
 
 
+def teacher_name(models: Models) -> str:
+    """The name under which the teacher's attempts are kept. Raises SettingsError for recordings that cannot be read."""
+    return models.teacher if models.base_url else RecordedModel(models.recordings).name
+
+
 def _embedder(
     models: Models, store: Store, ledger: Ledger, run_id: str, progress: Callable[[str], None]
 ) -> CachedEmbedder:

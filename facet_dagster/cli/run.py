@@ -20,6 +20,7 @@ from facet_dagster.errors import FacetError, InfrastructureError, SettingsError,
 from facet_dagster.pipeline import find_seeds, seeds_in
 from facet_dagster.records.bundle import SeedOutcome, Status
 from facet_dagster.settings import Settings
+from facet_dagster.under_way import line_under_way
 from facet_dagster.workshop import Workshop
 
 
@@ -45,6 +46,7 @@ def run_line(settings: Settings, console: Console, *, seeds: Sequence[str] | Non
     with (
         LiveProgress(console) as progress,
         line.open_instance(settings.dagster_home) as instance,
+        line_under_way(settings.dagster_home),
         open_workshop(settings, run_id=run_id, progress=progress.note) as workshop,
     ):
         if seeds:

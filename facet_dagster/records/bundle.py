@@ -52,6 +52,7 @@ class ComponentVersion(StoredRecord):
         "verdict": ("body.verdict", bool),  # of a validation
         "build_repairs": ("body.build_repairs", int),  # of an environment: repairs before it built and held
         "tests": ("body.tests", int),  # of a task: test functions
+        "bundle": ("body.bundle", str),  # of a task or a validation: digest of what it is about
     }
 
     seed: str
@@ -108,6 +109,7 @@ class SeedOutcome(StoredRecord):
     evidence: str = ""  # a few lines that show it; of a pending one the trouble
     run_id: str
     at: datetime
+    by_hand: bool = False  # a person selected what was made: what is left to be done is theirs
 
     @property
     def group(self) -> str:

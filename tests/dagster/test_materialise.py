@@ -1,5 +1,6 @@
 """The graph run headless over fakes: colours tell the truth, by hand makes one thing, twice costs nothing."""
 
+import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -172,19 +173,40 @@ def test_events_carry_versions_of_themselves_and_their_inputs(
     assert tags["dagster/code_version"] == "1"
 
 
+def outdated(instance: dg.DagsterInstance, seed: str) -> set[str]:
+    graph = build_defs().resolve_asset_graph()
+    resolver = CachingStaleStatusResolver(instance, graph, LoadingContextForTest(instance))
+    return {name for name in CONSTRUCTION if resolver.get_status(dg.AssetKey(name), seed) is StaleStatus.STALE}
+
+
 def test_only_what_stands_on_something_newer_is_out_of_date(
     instance: dg.DagsterInstance, overrides: Mapping[str, object]
 ) -> None:
-    def outdated(seed: str) -> set[str]:
-        graph = build_defs().resolve_asset_graph()
-        resolver = CachingStaleStatusResolver(instance, graph, LoadingContextForTest(instance))
-        return {name for name in CONSTRUCTION if resolver.get_status(dg.AssetKey(name), seed) is StaleStatus.STALE}
-
     materialise(SEEDING, instance=instance, overrides=overrides)
     materialise(CONSTRUCTION, instance=instance, seeds=["alpha", "beta"], overrides=overrides)
-    assert outdated("alpha") == outdated("beta") == set()
+    assert outdated(instance, "alpha") == outdated(instance, "beta") == set()
     materialise(["instruction"], instance=instance, seeds=["beta"], overrides=overrides)
-    assert outdated("beta") == {"solution", "verifier", "validation", "task"} and outdated("alpha") == set()
+    assert outdated(instance, "beta") == {"solution", "verifier", "validation", "task"}
+    assert outdated(instance, "alpha") == set()
+
+
+def test_a_plan_with_more_seeds_leaves_the_cells_of_the_others_as_they_are(
+    instance: dg.DagsterInstance, overrides: Mapping[str, object], doors: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    materialise(SEEDING, instance=instance, overrides=overrides)
+    materialise(CONSTRUCTION, instance=instance, seeds=["alpha"], overrides=overrides)
+    plan_seeds = doors.plan_seeds
+
+    async def one_more(*args: Any, **kwargs: Any) -> Any:
+        result = await plan_seeds(*args, **kwargs)
+        seeds = [*result.seeds, result.seeds[0].model_copy(update={"seed_id": "omega"})]
+        hypotheses = [*result.hypotheses, result.hypotheses[0].model_copy(update={"hypothesis_id": "h2"})]
+        return dataclasses.replace(result, seeds=seeds, hypotheses=hypotheses)
+
+    monkeypatch.setattr(doors, "plan_seeds", one_more)
+    assert materialise(SEEDING, instance=instance, overrides=overrides).success
+    assert events(instance, "scenario_seeds")[-1].metadata["dagster/row_count"].value == len(SEEDS) + 1
+    assert outdated(instance, "alpha") == set()
 
 
 def test_scattered_seeds_become_one_run_per_contiguous_range(

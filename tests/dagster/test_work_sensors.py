@@ -12,10 +12,13 @@ from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteJobO
 from assets.partitions import BATCH, scenario_seed
 from facet_dagster.adapters.parquet_store import ParquetStore
 from facet_dagster.records.base import now
-from facet_dagster.records.bundle import SeedOutcome, Status
+from facet_dagster.records.bundle import SeedOutcome, Status, Task
 from facet_dagster.records.call import CallId, Completion, LedgerRow, Role
 from facet_dagster.records.outcome import Component, Reason
-from facet_dagster.settings import Budget, Settings
+from facet_dagster.records.terms import RolloutTerms
+from facet_dagster.settings import Budget, Models, Settings
+from facet_dagster.testing.accepted import version_of
+from facet_dagster.under_way import line_under_way
 from sensors.asking import ASKED_BY, MOST_TIMES, MOST_WAITING, PER_TICK
 from sensors.budget import budget_watch
 from sensors.work import new_seeds, repairable_seeds, untried_tasks
@@ -33,6 +36,17 @@ def end(settings: Settings, status: Status, *seeds: str, **changes: Any) -> None
     values: dict[str, Any] = {"first_pass": False, "rounds": 5, "sequence": 0, "run_id": "r", "at": now(), **changes}
     outcomes = [SeedOutcome(seed=seed, status=status, **values) for seed in seeds]
     ParquetStore(settings.store).put_all(outcomes)
+
+
+def accept(settings: Settings, *seeds: str, bundle: str, sequence: int = 6) -> None:
+    """The version of a task of this bundle, which is the seeds' last."""
+    body = Task(name="org/x", bundle=bundle, rounds={}, tests=1, directory="x")
+    ParquetStore(settings.store).put_all([version_of(Component.TASK, body, sequence, seed) for seed in seeds])
+
+
+def with_teacher(settings: Settings, teacher: str, attempts: int = 1) -> Settings:
+    models = Models(base_url="http://nowhere", teacher=teacher)
+    return settings.model_copy(update={"models": models, "rollouts": RolloutTerms(attempts=attempts)})
 
 
 def tick(sensor: Any, instance: dg.DagsterInstance, settings: Settings) -> Any:
@@ -122,6 +136,27 @@ def test_what_can_end_otherwise_is_walked_on_in_lists(instance: dg.DagsterInstan
     assert asked(tick(repairable_seeds, instance, settings)) == [["gamma"]]
 
 
+def test_what_a_person_makes_by_hand_is_not_taken_over(instance: dg.DagsterInstance, settings: Settings) -> None:
+    end(settings, Status.REJECTED, "alpha", reason=Reason.INFEASIBLE, at=now() - timedelta(hours=1))
+    end(settings, Status.PENDING, "alpha", sequence=1, by_hand=True, evidence="EngineUnavailable: no engine")
+    # Of earlier versions, which put no mark on what was made by hand:
+    by_its_fault = {"component": Component.SOLUTION, "reason": Reason.SOLUTION_FAILED, "evidence": "exit code 1"}
+    end(settings, Status.PENDING, "beta", **by_its_fault)
+    end(settings, Status.PENDING, "gamma", evidence="made by hand")
+    assert "none of 4 seeds waits" in tick(repairable_seeds, instance, settings).skip_message
+
+
+def test_trouble_that_lasts_is_left_to_people(instance: dg.DagsterInstance, settings: Settings) -> None:
+    before = now() - timedelta(hours=1)
+    lasting = ("NotObservable", "TextRefused", "ContextOverflow", "NoRecording")
+    for seed, kind in zip(("alpha", "beta", "delta", "gamma"), lasting, strict=True):
+        end(settings, Status.PENDING, seed, evidence=f"{kind}: it is so: always", at=before)
+    assert "none of 4 seeds waits" in tick(repairable_seeds, instance, settings).skip_message
+    end(settings, Status.PENDING, "beta", sequence=1, evidence="ModelRefused: a wrong key")
+    end(settings, Status.PENDING, "gamma", sequence=1, evidence="OSError: [Errno 28] No space left on device")
+    assert asked(tick(repairable_seeds, instance, settings)) == [["beta", "gamma"]]
+
+
 def test_seeds_of_a_store_that_are_no_partitions_are_left_alone(
     instance: dg.DagsterInstance, settings: Settings
 ) -> None:
@@ -132,13 +167,34 @@ def test_seeds_of_a_store_that_are_no_partitions_are_left_alone(
 def test_accepted_tasks_without_attempts_are_rolled_out(
     instance: dg.DagsterInstance, settings: Settings, make_trial: Any
 ) -> None:
-    store = ParquetStore(settings.store)
+    settings = with_teacher(settings, "m")
     before = now() - timedelta(hours=1)
     end(settings, Status.ACCEPTED, "alpha", "beta", "gamma", at=before)
     end(settings, Status.REJECTED, "delta", at=before)
-    store.put(make_trial("alpha", 0.0))
-    store.put(make_trial("beta", None))  # trouble is no attempt
+    accept(settings, "alpha", "beta", "gamma", bundle="b")
+    # Trouble is no attempt.
+    ParquetStore(settings.store).put_all([make_trial("alpha", 0.0), make_trial("beta", None)])
     assert asked(tick(untried_tasks, instance, settings)) == [["beta", "gamma"]]
+
+
+def test_attempts_count_by_bundle_teacher_and_engine_as_the_teacher_counts_them(
+    instance: dg.DagsterInstance, settings: Settings, make_trial: Any
+) -> None:
+    """Not by time: a task that was accepted again, unchanged, has its attempts; one that changed has none."""
+    settings = with_teacher(settings, "m", attempts=2)
+    store = ParquetStore(settings.store)
+    done = {seed: make_trial(seed, 1.0) for seed in ("alpha", "beta", "delta", "gamma")}
+    more = {seed: trial.model_copy(update={"attempt": 1}) for seed, trial in done.items()}
+    by_harbor = more["gamma"].model_copy(update={"engine": "harbor", "origin": "job/1"})
+    again = more["delta"].model_copy(update={"attempt": 0, "origin": "job/2"})  # twice the first is not two
+    store.put_all([*done.values(), more["alpha"], more["beta"], by_harbor, again])
+    accept(settings, "alpha", "beta", "delta", "gamma", bundle="b")
+    accept(settings, "beta", bundle="changed", sequence=7)
+    later = now() + timedelta(hours=1)
+    end(settings, Status.ACCEPTED, "alpha", "beta", "delta", "gamma", at=later)
+    assert asked(tick(untried_tasks, instance, settings)) == [["beta", "delta", "gamma"]]
+    other = with_teacher(settings, "another", attempts=2)
+    assert asked(tick(untried_tasks, instance, other)) == [["alpha", "beta", "delta", "gamma"]]
 
 
 def pay(settings: Settings, usd: float) -> None:
@@ -190,6 +246,14 @@ def test_the_budget_of_the_day_warns_once_and_then_stops_what_has_not_begun(
     assert "as was said" in waits.skip_message
     for sensor in (new_seeds, repairable_seeds, untried_tasks):
         assert "the day's budget is spent" in tick(sensor, instance, settings).skip_message
+
+
+def test_nothing_is_asked_for_while_facet_run_is_at_work(instance: dg.DagsterInstance, settings: Settings) -> None:
+    """Its runs come one after the other: those that are still to come are on no record."""
+    with line_under_way(Path(instance.root_directory)), line_under_way(Path(instance.root_directory)):
+        for sensor in (new_seeds, repairable_seeds, untried_tasks):
+            assert "`facet run` is at work" in tick(sensor, instance, settings).skip_message
+    assert asked(tick(new_seeds, instance, settings))
 
 
 def test_without_a_budget_per_day_there_is_nothing_to_watch(instance: dg.DagsterInstance, settings: Settings) -> None:

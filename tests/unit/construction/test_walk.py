@@ -267,9 +267,17 @@ async def test_a_failing_edit_by_hand_is_not_the_end_of_the_seed(world) -> None:
     broken = {"authoring.solution": [w.solution(note="fail")]}
     outcome, _ = await walk(world.workshop(broken, run_id="run-2"), frozenset({Component.SOLUTION}))
     assert (outcome.status, outcome.reason) == (Status.PENDING, Reason.SOLUTION_FAILED)
+    assert outcome.by_hand and world.store.rows(SeedOutcome)[-1].by_hand
     mended = {"authoring.solution": [w.solution(("/app/out.txt", "ab"), note="# again")]}
     outcome, _ = await walk(world.workshop(mended, run_id="run-3"))
-    assert outcome.status is Status.ACCEPTED
+    assert outcome.status is Status.ACCEPTED and not outcome.by_hand
+
+
+async def test_trouble_while_a_person_makes_something_is_known_as_such(world) -> None:
+    await walk(world.workshop(w.good_script()))
+    script = {"authoring.solution": [OSError(28, "No space left on device")]}
+    outcome, _ = await walk(world.workshop(script, run_id="run-2"), frozenset({Component.SOLUTION}))
+    assert (outcome.status, outcome.by_hand) == (Status.PENDING, True)
 
 
 @pytest.mark.parametrize("trouble", [OSError(28, "No space left on device"), ValueError("a damaged row")])
