@@ -19,7 +19,7 @@ from facet_dagster.yields.behaviour import figures_table, top_table, transition_
 from facet_dagster.yields.behaviour_png import details_png, figures_png
 from facet_dagster.yields.report import report_html
 from facet_dagster.yields.trials import behaviour_of
-from facet_dagster.yields.views import run_queries
+from facet_dagster.yields.views import is_missing, run_queries
 
 _PER_SEED = [dg.AssetDep(name, partition_mapping=dg.AllPartitionMapping()) for name in ("task", "trajectories")]
 
@@ -135,7 +135,7 @@ def _answers(store: str, queries: Sequence[str]) -> dict[str, Any]:
 
 def _shown(frame: pd.DataFrame) -> dg.MarkdownMetadataValue:
     rows = (
-        ["" if pd.isna(value) else f"{value:g}" if isinstance(value, float) else value for value in row]
+        ["" if is_missing(value) else f"{value:g}" if isinstance(value, float) else value for value in row]
         for row in frame.itertuples(index=False)
     )
     return table([str(column) for column in frame.columns], rows)

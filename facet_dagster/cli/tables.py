@@ -1,12 +1,10 @@
 """Answers of DuckDB as tables for the terminal."""
 
-import math
-
 import pandas as pd
 from rich.table import Table
 
 from facet_dagster.cli.plain import plain
-from facet_dagster.yields.views import run_query
+from facet_dagster.yields.views import is_missing, run_query
 
 
 def frame_table(store: str, query: str) -> Table:
@@ -23,6 +21,6 @@ def shown_frame(frame: pd.DataFrame) -> Table:
 
 
 def _cell(value: object) -> str:
-    if value is None or value is pd.NaT or (isinstance(value, float) and math.isnan(value)):
+    if is_missing(value):
         return ""
     return f"{value:g}" if isinstance(value, float) else plain(str(value))

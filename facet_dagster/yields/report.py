@@ -12,7 +12,7 @@ from markupsafe import Markup
 from facet_dagster.records.base import now
 from facet_dagster.yields.pictures import PICTURES
 from facet_dagster.yields.questions import Question, question
-from facet_dagster.yields.views import run_queries
+from facet_dagster.yields.views import is_missing, run_queries
 
 TEMPLATE = Path(__file__).parent / "report.html.j2"
 TABLES = (
@@ -84,7 +84,7 @@ def _shown(asked: Question, answer: pd.DataFrame) -> Shown:
 
 
 def _cell(value: object) -> str:
-    if value is None or value != value:  # NaN is not equal to itself
+    if is_missing(value):
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"

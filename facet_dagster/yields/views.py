@@ -4,6 +4,7 @@ Belongs here: opening and running. What is counted stands in the queries (questi
 """
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import duckdb
 import pandas as pd
@@ -142,3 +143,8 @@ def _sql_type(type_: pa.DataType) -> str:
     if pa.types.is_floating(type_):
         return "DOUBLE"
     return "TIMESTAMPTZ" if pa.types.is_timestamp(type_) else "VARCHAR"
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value of an answer is SQL's NULL, in whichever guise pandas gives it; a list is never."""
+    return bool(pd.api.types.is_scalar(value) and pd.isna(value))

@@ -1,7 +1,6 @@
 """Accepted tasks looked at again: built anew, put to the gates, and never written over."""
 
 import importlib.util
-import inspect
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from facet_dagster.records.bundle import ComponentVersion, SeedOutcome, Status
 from facet_dagster.records.container import BuildFault, BuildRequest, BuildResult
 from facet_dagster.records.drift import DriftCheck
 from facet_dagster.records.terms import ConstructionTerms, DriftTerms
+from facet_dagster.testing import toy_tasks
 
 _spec = importlib.util.spec_from_file_location("drift_world", Path(__file__).with_name("conftest.py"))
 assert _spec and _spec.loader
@@ -70,14 +70,13 @@ async def test_trouble_of_the_engine_is_no_verdict(world) -> None:
 
 async def test_another_initial_state_is_told_line_by_line(world, monkeypatch: pytest.MonkeyPatch) -> None:
     await accept(world)
-    observe = w._observe
+    observe = toy_tasks._observe
 
     def aged(container: Any) -> Any:
         container.files["/app/extra.txt"] = b"of today"
         return observe(container)
 
-    monkeypatch.setattr(w, "_observe", aged)
-    monkeypatch.setattr(inspect.getmodule(type(world)), "_observe", aged)
+    monkeypatch.setattr(toy_tasks, "_observe", aged)
     check, _ = await look(world, terms=ConstructionTerms(controls=0))
     assert check.changes == ("/app/extra.txt: added",)
 

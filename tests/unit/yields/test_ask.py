@@ -3,13 +3,14 @@
 from pathlib import Path
 
 import duckdb
+import pandas as pd
 import pytest
 
 from facet_dagster.adapters.parquet_store import ParquetStore
 from facet_dagster.errors import SettingsError
 from facet_dagster.records.seed import ScenarioSeed
 from facet_dagster.yields.store_page import page
-from facet_dagster.yields.views import ask
+from facet_dagster.yields.views import ask, is_missing
 
 PROJECT = Path(__file__).resolve().parents[3]
 SECRET = "nobody's business"
@@ -111,3 +112,11 @@ def test_what_is_called_a_select_and_writes_leaves_the_store_as_it_is(root: str,
 def test_the_page_of_the_tables_is_as_the_code_is() -> None:
     assert (PROJECT / "docs" / "store.md").read_text() == page(), "python -m facet_dagster.yields.store_page"
     assert "|  |" not in page()
+
+
+def test_nulls_of_every_kind_are_missing_and_lists_are_not(tmp_path: Path) -> None:
+    answer = ask(
+        str(tmp_path), "SELECT NULL::BOOLEAN AS a, NULL::INT AS b, NULL::DOUBLE AS c, [NULL, 1] AS d, false AS e"
+    )
+    assert [is_missing(value) for value in answer.iloc[0]] == [True, True, True, False, False]
+    assert is_missing(pd.NA) and is_missing(pd.NaT) and not is_missing("") and not is_missing(0)
