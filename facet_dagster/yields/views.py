@@ -14,6 +14,7 @@ from facet_dagster.adapters.parquet_store import KINDS, ParquetStore
 from facet_dagster.adapters.store_format import schema_of
 from facet_dagster.errors import InfrastructureError, SettingsError
 from facet_dagster.records.base import StoredRecord
+from facet_dagster.yields.derived import DERIVED
 from facet_dagster.yields.questions import question
 from facet_dagster.yields.selects import check_select
 
@@ -64,7 +65,7 @@ def ask(store_root: str, sql: str) -> pd.DataFrame:
 
 
 def open_views(store_root: str, sql: str = "") -> duckdb.DuckDBPyConnection:
-    """A connection with one view per table; a table without rows is an empty view with the same columns.
+    """A connection with one view per table, and those of derived.py where `sql` names one; without rows they are empty.
 
     With `sql`, those that it names, since a view takes time to make; where it names none, all.
     """
@@ -72,11 +73,16 @@ def open_views(store_root: str, sql: str = "") -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(":memory:", config=_SETTINGS)
     if not store.files.local:
         connection.register_filesystem(store.files.fs)
-    named = [kind for kind in KINDS if kind.table in sql.lower()]
+    text = sql.lower()
+    derives = any(name in text for name in DERIVED)
+    text += " ".join(DERIVED.values()) if derives else ""
+    named = [kind for kind in KINDS if kind.table in text]
     for kind in named or KINDS:
         paths = store.paths(kind)
         shown = paths if store.files.local else [str(store.files.fs.unstrip_protocol(path)) for path in paths]
         connection.execute(f'CREATE VIEW "{kind.table}" AS {_select(kind, shown)}')
+    for name, select in DERIVED.items() if derives else ():
+        connection.execute(f"CREATE VIEW {name} AS {select}")
     root = store.files.root if store.files.local else str(store.files.fs.unstrip_protocol(store.files.root))
     connection.execute("SET allowed_directories = " + _listed([f"{root}/"]))
     connection.execute("SET enable_external_access = false")

@@ -33,16 +33,6 @@ placed AS (
     ) AS of_seed
     LEFT JOIN classed USING (skill_id)
 ),
-hand AS (SELECT seed, min(sequence) AS began FROM components WHERE origin = 'by-hand' GROUP BY seed),
-ended AS (
-    SELECT
-        seed,
-        arg_max(first_pass, "at") FILTER (WHERE began IS NULL OR sequence < began) AS first_pass,
-        arg_max(status, "at") AS status
-    FROM outcomes
-    LEFT JOIN hand USING (seed)
-    GROUP BY seed
-),
 tried AS (
     SELECT seed, count(reward) AS graded, count(*) FILTER (WHERE reward = 1.0) AS successes FROM trials GROUP BY seed
 )
@@ -61,7 +51,7 @@ SELECT
     coalesce(sum(successes), 0)::BIGINT AS successes,
     round(100.0 * sum(successes) / nullif(sum(graded), 0), 1) AS success_percent
 FROM placed
-LEFT JOIN ended USING (seed)
+LEFT JOIN endings USING (seed)
 LEFT JOIN tried USING (seed)
 GROUP BY family, category
 ORDER BY seeds DESC, family, category;

@@ -4,17 +4,8 @@
 --   count: how many
 --   percent: of those in `of`; empty where a new unit begins
 --   of: the station that percent is a share of
-WITH hand AS (SELECT seed, min(sequence) AS began FROM components WHERE origin = 'by-hand' GROUP BY seed),
-ended AS MATERIALIZED (
-    -- The first pass is what came before anybody made a component by hand.
-    SELECT
-        seed,
-        arg_max(first_pass, "at") FILTER (WHERE began IS NULL OR sequence < began) AS first_pass,
-        arg_max(status, "at") = 'accepted' AS accepted
-    FROM outcomes
-    LEFT JOIN hand USING (seed)
-    GROUP BY seed
-    HAVING arg_max(status, "at") <> 'pending'
+WITH ended AS MATERIALIZED (
+    SELECT seed, first_pass, status = 'accepted' AS accepted FROM endings WHERE status <> 'pending'
 ),
 folders AS MATERIALIZED (
     SELECT arg_max(state, ingest) AS state FROM skill_log GROUP BY collection, source, path

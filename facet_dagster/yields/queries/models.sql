@@ -23,17 +23,6 @@ WITH spent AS (
     FROM calls
     WHERE station NOT LIKE 'rollout.%'
     GROUP BY subject
-),
-hand AS (SELECT seed, min(sequence) AS began FROM components WHERE origin = 'by-hand' GROUP BY seed),
-ended AS (
-    SELECT
-        seed,
-        arg_max(first_pass, "at") FILTER (WHERE began IS NULL OR sequence < began) AS first_pass,
-        arg_max(status, "at") AS status,
-        arg_max(rounds, "at") FILTER (WHERE began IS NULL OR sequence < began) AS rounds
-    FROM outcomes
-    LEFT JOIN hand USING (seed)
-    GROUP BY seed
 )
 SELECT
     coalesce(author, 'unknown') AS author,
@@ -46,7 +35,7 @@ SELECT
     round(avg(rounds), 2) AS mean_rounds,
     round(sum(tokens) / nullif(count(*) FILTER (WHERE status = 'accepted'), 0))::BIGINT AS tokens_per_accepted,
     round(sum(cost_usd) / nullif(count(*) FILTER (WHERE status = 'accepted'), 0), 4) AS usd_per_accepted
-FROM ended
+FROM endings
 LEFT JOIN spent USING (seed)
 WHERE status <> 'pending'
 GROUP BY ALL

@@ -6,17 +6,8 @@
 --   paper: the paper's value
 --   unit: of both values
 --   source: where the paper says so
-WITH hand AS (SELECT seed, min(sequence) AS began FROM components WHERE origin = 'by-hand' GROUP BY seed),
-ended AS MATERIALIZED (
-    -- The first pass is what came before anybody made a component by hand.
-    SELECT
-        seed,
-        arg_max(first_pass, "at") FILTER (WHERE began IS NULL OR sequence < began) AS first_pass,
-        arg_max(status, "at") = 'accepted' AS accepted
-    FROM outcomes
-    LEFT JOIN hand USING (seed)
-    GROUP BY seed
-    HAVING arg_max(status, "at") <> 'pending'
+WITH ended AS MATERIALIZED (
+    SELECT seed, first_pass, status = 'accepted' AS accepted FROM endings WHERE status <> 'pending'
 ),
 walked AS MATERIALIZED (
     SELECT

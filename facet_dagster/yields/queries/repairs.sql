@@ -7,15 +7,7 @@
 --   accepted_by_then_percent: of all seeds with a verdict
 --   tokens: of the calls of the round, for these seeds
 --   cost_usd: of the same calls, US dollars
-WITH hand AS (SELECT seed, min(sequence) AS began, min(round) AS round FROM components WHERE origin = 'by-hand' GROUP BY seed),
-ended AS (
-    SELECT seed, arg_max(status, "at") AS status, arg_max(rounds, "at") AS rounds
-    FROM outcomes
-    LEFT JOIN hand USING (seed)
-    WHERE began IS NULL OR sequence < began
-    GROUP BY seed
-),
-verdicts AS (SELECT * FROM ended WHERE status <> 'pending'),
+WITH verdicts AS (SELECT seed, unaided AS status, rounds FROM endings WHERE unaided <> 'pending'),
 numbers AS (SELECT unnest(generate_series(0, (SELECT max(rounds) FROM verdicts))) AS round),
 entered AS (
     SELECT
@@ -31,9 +23,9 @@ spent AS (
         sum(prompt_tokens + completion_tokens)::BIGINT AS tokens,
         sum(cost_usd) AS cost_usd
     FROM calls
-    LEFT JOIN hand ON subject = seed
+    LEFT JOIN by_hand ON subject = seed
     WHERE station NOT LIKE 'rollout.%' AND subject IN (SELECT seed FROM verdicts)
-        AND (hand.round IS NULL OR calls.round < hand.round)
+        AND (by_hand.round IS NULL OR calls.round < by_hand.round)
     GROUP BY calls.round
 )
 SELECT

@@ -6,14 +6,7 @@
 --   rejected: of them
 --   pending: of them, to be tried again
 --   accepted_by_then_percent: of all seeds walked
-WITH hand AS (SELECT seed, min(sequence) AS began FROM components WHERE origin = 'by-hand' GROUP BY seed),
-ended AS (
-    SELECT seed, arg_max(status, "at") AS status, arg_max(rounds, "at") AS rounds
-    FROM outcomes
-    LEFT JOIN hand USING (seed)
-    WHERE began IS NULL OR sequence < began
-    GROUP BY seed
-)
+WITH ended AS (SELECT seed, unaided AS status, rounds FROM endings WHERE unaided IS NOT NULL)
 SELECT
     rounds,
     count(*) AS seeds,
