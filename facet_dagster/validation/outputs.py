@@ -1,11 +1,12 @@
 """Which differences e0 -> eT are outputs that the instruction cares about: the subjects of negative controls.
 
 What nobody asked for may be spoilt without any test noticing, so only what the instruction names counts: by path, by
-file name, or by a folder that it lies in. Pure functions of what was observed.
+file name, or by a folder that it lies in. Notes count where nothing but notes was written. Pure functions of what was
+observed.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Self
@@ -13,11 +14,12 @@ from typing import Self
 from facet_dagster.records.authoring import FileChange, StateDiff
 from facet_dagster.records.environment import ObservedFile
 
-# Left behind by programs at work, or notes: what lies about in a folder that the instruction names.
+# Left behind by programs at work in a folder that the instruction names.
 _BY_PRODUCT = re.compile(
-    r"(^|/)(\.[^/]+|[^/]*(~|\.(bak|tmp|temp|swp|lock|pid|log|pyc|orig))|(README|NOTES|CHANGELOG)[^/]*|[^/]*\.(md|rst))$"
+    r"(^|/)(\.[^/]+|[^/]*(~|\.(bak|tmp|temp|swp|lock|pid|log|pyc|orig)))$"
     r"|/(__pycache__|node_modules|\.venv|venv|\.git|\.cache|\.[a-z]+_cache)/"
 )
+_NOTES = re.compile(r"/((README|NOTES|CHANGELOG)[^/]*|[^/]*\.(md|rst))$")  # written beside the work, or the work itself
 _INSIDE_REPOSITORY = re.compile(r"/\.git/")
 _SIDE_FILE = re.compile(r"-(wal|shm|journal)$")
 _ABOUT_GIT = re.compile(
@@ -54,10 +56,11 @@ class _History:
 
 @dataclass(frozen=True)
 class Subject:
-    """One output. `named`: by path or file name; otherwise only a folder that it lies in is."""
+    """One output. `named`: by path or file name; otherwise only a folder that it lies in is, `folder`."""
 
     change: FileChange
     named: bool
+    folder: PurePosixPath | None = None
 
     @property
     def path(self) -> str:
@@ -80,18 +83,29 @@ class Subject:
 
 def subjects(diff: StateDiff, instruction: str, workdir: str) -> tuple[Subject, ...]:
     """Outputs that the instruction names, those named themselves first, then by path."""
-    found = list(_subjects(diff, instruction, workdir))
+    found = _without_side_notes(list(_subjects(diff, instruction, workdir)))
     return tuple(sorted(found, key=lambda subject: (not subject.named, subject.path)))
 
 
 def whatever_was_made(diff: StateDiff) -> tuple[Subject, ...]:
     """Files that were created or changed, without by-products: the outputs of an instruction that names none."""
-    return tuple(
-        Subject(change, named=False)
+    made = [
+        Subject(change, named=False, folder=PurePosixPath("/"))
         for change in diff.files
         if change.change != "removed" and _can_be_spoilt(change, "")
         if not any(kind.search(change.path) for kind in (_BY_PRODUCT, _INSIDE_REPOSITORY, _SIDE_FILE))
-    )
+    ]
+    return tuple(_without_side_notes(made))
+
+
+def _without_side_notes(found: Sequence[Subject]) -> list[Subject]:
+    """Without notes that lie in a folder with other work: they were not what the folder was asked for."""
+
+    def is_note(subject: Subject) -> bool:
+        return not subject.named and _NOTES.search(subject.path) is not None
+
+    work = [PurePosixPath(subject.path) for subject in found if not is_note(subject)]
+    return [s for s in found if not (is_note(s) and s.folder and any(w.is_relative_to(s.folder) for w in work))]
 
 
 def _subjects(diff: StateDiff, instruction: str, workdir: str) -> Iterator[Subject]:
@@ -107,8 +121,8 @@ def _subjects(diff: StateDiff, instruction: str, workdir: str) -> Iterator[Subje
             continue
         if names_itself(instruction, change.path):
             yield Subject(change, named=True)
-        elif names_folder(instruction, change.path, workdir) and not _BY_PRODUCT.search(change.path):
-            yield Subject(change, named=False)
+        elif not _BY_PRODUCT.search(change.path) and (folder := named_folder(instruction, change.path, workdir)):
+            yield Subject(change, named=False, folder=folder)
 
 
 def _is_repository(change: FileChange) -> bool:
@@ -147,15 +161,15 @@ def names_itself(text: str, path: str) -> bool:
     return _occurs(text, name) if "." in name[1:] else f"`{name}`" in text
 
 
-def names_folder(text: str, path: str, workdir: str) -> bool:
-    """Whether a text names a folder that the path lies in; the task's own and the system's folders say nothing."""
+def named_folder(text: str, path: str, workdir: str) -> PurePosixPath | None:
+    """The innermost folder of a path that a text names; the task's own and the system's folders say nothing."""
     for folder in PurePosixPath(path).parents:
         if str(folder) in _EVERYWHERE or folder in (PurePosixPath(workdir), *PurePosixPath(workdir).parents):
             continue
         parts = folder.parts[1:]
         if _occurs(text, str(folder)) or any(f"`{'/'.join(parts[n:])}/" in text for n in range(len(parts))):
-            return True
-    return False
+            return folder
+    return None
 
 
 def _occurs(text: str, words: str) -> bool:

@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from facet_dagster.records.outcome import Component
 from facet_dagster.testfiles import called, docstrings
 from facet_dagster.validation.candidate import Candidate
-from facet_dagster.validation.outputs import names_folder
+from facet_dagster.validation.outputs import named_folder
 from facet_dagster.validation.static.finding import Finding
 
 WRITES = frozenset(
@@ -44,7 +44,7 @@ def told_by_environment(task: Candidate) -> str:
 def _discoverable(path: str, task: Candidate, known: str) -> bool:
     pure = PurePosixPath(path)
     stated = "\n".join([task.instruction, *(task.contract.clauses.values() if task.contract else ())])
-    if pure.name in stated or pure.name in known or pure.stem in known or names_folder(stated, path, task.workdir):
+    if pure.name in stated or pure.name in known or pure.stem in known or named_folder(stated, path, task.workdir):
         return True
     # "the report as JSON": a name that can be guessed is no certain fault
     return pure.stem.lower() in stated.lower() and pure.suffix.lstrip(".").lower() in stated.lower()

@@ -4,7 +4,7 @@ import pytest
 
 from facet_dagster.records.authoring import FileChange, StateDiff
 from facet_dagster.records.environment import ObservedFile
-from facet_dagster.validation.outputs import names_folder, names_itself, subjects
+from facet_dagster.validation.outputs import named_folder, names_itself, subjects, whatever_was_made
 
 INSTRUCTION = """
 Read `/app/data/in.csv` and write into `/app/out`: `summary.csv`, and `clean/lab.csv`. Mend `/app/bin/run.sh`, which has
@@ -44,7 +44,6 @@ def added(path: str, kind: str = "file") -> FileChange:
         ("/app/list.txt.old", None),
         ("/app/out/.cache/x", None),
         ("/app/out/run.log", None),
-        ("/app/out/README.md", None),
         ("/app/out/__pycache__/x.csv", None),
         ("/app/repo/.git/index", None),
         ("/etc/motd", None),
@@ -60,6 +59,24 @@ def test_named_outputs_come_first_and_folders_are_none() -> None:
     changes = (added("/app/out", "dir"), added("/app/out/a.csv"), added("/app/out/summary.csv"))
     found = subjects(StateDiff(files=changes), INSTRUCTION, "/app")
     assert [subject.path for subject in found] == ["/app/out/summary.csv", "/app/out/a.csv"]
+
+
+def test_notes_count_in_a_named_folder_that_nothing_else_was_written_to() -> None:
+    """A manual in Markdown was accepted without any control, since all its pages were taken for notes."""
+    pages = (added("/app/hosts/index.md"), added("/app/hosts/setup/README.md"), added("/app/hosts/x.log"))
+    beside = (added("/app/out/README.md"), added("/app/out/sub/notes.rst"), added("/app/out/clean/lab.csv"))
+    found = subjects(StateDiff(files=(*beside, *pages)), INSTRUCTION, "/app")
+    assert [subject.path for subject in found] == [
+        "/app/out/clean/lab.csv",
+        "/app/hosts/index.md",
+        "/app/hosts/setup/README.md",
+    ]
+
+
+def test_what_was_made_holds_notes_only_where_there_is_nothing_else() -> None:
+    page, log, table = added("/app/README.md"), added("/app/x.log"), added("/app/x.csv")
+    assert [subject.path for subject in whatever_was_made(StateDiff(files=(page, log)))] == ["/app/README.md"]
+    assert [subject.path for subject in whatever_was_made(StateDiff(files=(page, log, table)))] == ["/app/x.csv"]
 
 
 def test_a_mode_counts_where_the_instruction_speaks_of_modes() -> None:
@@ -111,5 +128,5 @@ def test_names_are_whole_words() -> None:
     assert not names_itself("write a report", "/app/report")
     assert names_itself("write `report`", "/app/report")
     assert names_itself('quote "it\'s (odd).txt"', "/app/it's (odd).txt")
-    assert not names_folder("see /app/outer", "/app/out/x", "/app")
-    assert names_folder("see /srv/www/.", "/srv/www/x/y", "/app")
+    assert not named_folder("see /app/outer", "/app/out/x", "/app")
+    assert named_folder("see /srv/www/.", "/srv/www/x/y", "/app")
