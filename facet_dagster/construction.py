@@ -102,13 +102,14 @@ class _Walk:
     versions: list[ComponentVersion] = field(default_factory=list)
     latest: dict[Component, ComponentVersion] = field(default_factory=dict)
     round: int = 0
-    _paid: dict[str, tuple[int, float]] = field(default_factory=dict)
+    _counted: set[str] = field(default_factory=set)  # calls of the ledger
 
     def resume(self) -> None:
         """Take up what the store holds: the last usable version of each component, and the rounds used."""
         store, seed = self.bench.workshop.store, self.bench.seed.seed_id
         for version in store.rows(ComponentVersion, seed):
             self._take(version)
+        self._set_calls_aside()
 
     async def to_the_end(self) -> SeedOutcome:
         """First pass, then repair rounds until the bundle is accepted or the rounds are used up."""
@@ -210,9 +211,11 @@ class _Walk:
 
     async def _diagnose(self, failure: Failure) -> Diagnosis:
         bench = self.bench
-        return await route(
+        found = await route(
             bench.seed.seed_id, failure, bench.bodies, self.versions, asker=bench.workshop.asker, round=self.round + 1
         )
+        self._set_calls_aside()
+        return found
 
     async def _write(self, component: Component, origin: Origin, diagnosis: Diagnosis | None = None) -> Rejected | None:
         before = self.bench.bodies.get(component)
@@ -251,9 +254,9 @@ class _Walk:
         """Make one version, put it in the store, tell the watcher; its rejection if it cannot be used."""
         seed, workshop = self.bench.seed.seed_id, self.bench.workshop
         self.watcher.started(seed, component, self.round)
-        began, calls_before = time.monotonic(), self._spent()
+        began = time.monotonic()
         body = await make()
-        calls_after = self._spent()
+        tokens, usd = self._newly_spent()
         version = ComponentVersion.model_validate(
             {
                 "seed": seed,
@@ -267,8 +270,8 @@ class _Walk:
                 "run_id": workshop.run_id,
                 "at": now(),
                 "seconds": round(time.monotonic() - began, 3),
-                "tokens": calls_after[0] - calls_before[0],
-                "cost_usd": calls_after[1] - calls_before[1],
+                "tokens": tokens,
+                "cost_usd": usd,
                 "body": body,
             }
         )
@@ -286,13 +289,17 @@ class _Walk:
             self.latest[version.component] = version
             self.bench.bodies[version.component] = version.body
 
-    def _spent(self) -> tuple[int, float]:
-        """Tokens and US dollars of the seed's calls; of the ledger only rows that have come since are read."""
+    def _set_calls_aside(self) -> None:
+        """What was asked until now is not what the next version costs."""
+        self._counted |= set(self.bench.workshop.store.keys(LedgerRow, self.bench.seed.seed_id))
+
+    def _newly_spent(self) -> tuple[int, float]:
+        """Tokens and US dollars of the seed's calls since the last look."""
         store, seed = self.bench.workshop.store, self.bench.seed.seed_id
-        fresh = [key for key in store.keys(LedgerRow, seed) if key not in self._paid]
-        rows = store.get_all(LedgerRow, seed, fresh)
-        self._paid |= {key: (row.prompt_tokens + row.completion_tokens, row.cost_usd) for key, row in rows.items()}
-        return sum(tokens for tokens, _ in self._paid.values()), sum(usd for _, usd in self._paid.values())
+        fresh = [key for key in store.keys(LedgerRow, seed) if key not in self._counted]
+        rows = store.get_all(LedgerRow, seed, fresh).values()
+        self._counted |= set(fresh)
+        return sum(row.prompt_tokens + row.completion_tokens for row in rows), sum(row.cost_usd for row in rows)
 
     def _stale(self, component: Component) -> bool:
         return self.latest[component].inputs != self.bench.inputs(component)

@@ -39,6 +39,7 @@ class KeptEngines(SqliteEventLogStorage):
 
     def __init__(self, base_dir: str, inst_data: ConfigurableClassData | None = None) -> None:
         self._engines: OrderedDict[str, Engine] = OrderedDict()
+        self._tables: set[str] = set()
         super().__init__(base_dir, inst_data)
 
     @classmethod
@@ -70,6 +71,12 @@ class KeptEngines(SqliteEventLogStorage):
         while len(self._engines) > KEPT:
             self._engines.popitem(last=False)[1].dispose()
         return engine
+
+    def has_table(self, table_name: str) -> bool:
+        """As the parent says; a table that is there stays there, and every event with tags asks."""
+        if table_name not in self._tables and super().has_table(table_name):
+            self._tables.add(table_name)
+        return table_name in self._tables
 
     def dispose(self) -> None:
         """Close the files."""

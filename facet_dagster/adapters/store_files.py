@@ -8,7 +8,6 @@ import os
 import re
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 import fsspec
@@ -67,7 +66,7 @@ class StoreFiles:
     def read(self, path: str) -> bytes | None:
         """The whole file, or None where there is none."""
         try:
-            return bytes(self.fs.cat_file(path))
+            return Path(path).read_bytes() if self.local else bytes(self.fs.cat_file(path))
         except FileNotFoundError:
             return None
         except self._trouble as error:
@@ -107,30 +106,38 @@ class StoreFiles:
         except self._trouble as error:
             raise InfrastructureError(f"cannot remove {path}: {_reason(error)}") from error
 
-    def children(self, path: str) -> list[dict[str, Any]]:
-        """Entries of a folder, sorted by name; none where the folder is missing. Hidden ones are left out."""
+    def children(self, path: str) -> list[tuple[str, str]]:
+        """Path and type of a folder's entries, by name; none where it is missing. Hidden ones are left out."""
         try:
-            self.fs.invalidate_cache(path)
-            entries = self.fs.ls(path, detail=True)
+            entries = _listed(path) if self.local else self._listed(path)
         except (FileNotFoundError, NotADirectoryError):
             return []
         except self._trouble as error:
             raise InfrastructureError(f"cannot list {path}: {_reason(error)}") from error
-        visible = [e for e in entries if not base_name(e["name"]).startswith(".")]
-        return sorted(visible, key=lambda e: str(e["name"]))
+        return sorted(entry for entry in entries if not base_name(entry[0]).startswith("."))
+
+    def _listed(self, path: str) -> list[tuple[str, str]]:
+        self.fs.invalidate_cache(path)
+        return [(str(entry["name"]), str(entry["type"])) for entry in self.fs.ls(path, detail=True)]
 
     def folders(self, path: str) -> list[str]:
         """Paths of the folders in a folder."""
-        return [str(e["name"]) for e in self.children(path) if e["type"] == "directory"]
+        return [name for name, kind in self.children(path) if kind == "directory"]
 
     def files(self, path: str, suffix: str) -> list[str]:
         """Paths of the files in a folder that end in `suffix`."""
-        return [str(e["name"]) for e in self.children(path) if e["type"] == "file" and str(e["name"]).endswith(suffix)]
+        return [name for name, kind in self.children(path) if kind == "file" and name.endswith(suffix)]
 
 
 def base_name(path: str) -> str:
     """The last part of a path."""
     return path.rstrip("/").rsplit("/", 1)[-1]
+
+
+def _listed(path: str) -> list[tuple[str, str]]:
+    """As fsspec lists, which asks the disk for every single entry once more."""
+    with os.scandir(path) as entries:
+        return [(entry.path, "directory" if entry.is_dir() else "file") for entry in entries]
 
 
 def _trouble() -> tuple[type[Exception], ...]:

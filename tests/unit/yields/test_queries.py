@@ -8,6 +8,7 @@ from typing import Literal
 import pandas as pd
 import pytest
 
+from facet_dagster.adapters import store_format
 from facet_dagster.adapters.ledger import StoreLedger
 from facet_dagster.adapters.parquet_store import KINDS, ParquetStore
 from facet_dagster.adapters.store_files import StoreFiles
@@ -427,6 +428,7 @@ def test_what_an_earlier_version_wrote_is_drawn_out_of_its_records(root: str, mo
     now = run_sql(root, asked)
     with monkeypatch.context() as earlier:
         earlier.setattr(ComponentVersion, "drawn", {})
+        earlier.setattr(store_format, "schema_of", store_format.schema_of.__wrapped__)  # the one kept is today's
         older = ParquetStore(f"{root}/older")
         for row in ParquetStore(root).rows(ComponentVersion):
             older.put(row)
