@@ -21,7 +21,7 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -41,6 +41,7 @@ from facet_dagster.yields.views import run_query
 from resources.watching import NoOnlooker
 
 RATES = Rates()
+CALM = replace(RATES, trouble=0.0)  # the same fates, once the trouble is over
 
 
 def main() -> int:
@@ -71,7 +72,7 @@ def _apart(given: argparse.Namespace, seeds: int) -> int:
 
 @dataclass(frozen=True)
 class _Walk:
-    """Where seeds are walked. Peak memory is that of this process and the largest of each worker, in GB."""
+    """Where seeds are walked, and by how many runs at once."""
 
     folder: Path
     seeds: int
@@ -80,10 +81,10 @@ class _Walk:
     def settings(self) -> Settings:
         return simulated_settings(self.folder, self.seeds)
 
-    def made(self, names: Sequence[str], seeds: Sequence[str] | None) -> None:
+    def made(self, names: Sequence[str], seeds: Sequence[str] | None = None, rates: Rates = RATES) -> None:
         """Materialise in this process, with a workshop of its own."""
         settings = self.settings()
-        workshop = simulated_workshop(settings, RATES, "simulated")
+        workshop = simulated_workshop(settings, rates, "simulated")
         overrides = {
             "workshop": line.Session(settings, workshop),
             "settings": settings,
@@ -95,13 +96,13 @@ class _Walk:
         if result.trouble is not None:
             raise SystemExit(f"{names[0]}: {result.trouble.kind}: {result.trouble.message}")
 
-    def stage(self, names: Sequence[str], seeds: Sequence[str] | None = None) -> None:
-        """One stage; `seeds` by runs, so many at once as there are workers."""
-        if seeds is None or self.workers == 1:
-            return self.made(names, seeds)
+    def stage(self, names: Sequence[str], seeds: Sequence[str], rates: Rates) -> None:
+        """One stage of construction or rollouts by runs, so many at once as there are workers."""
+        if self.workers == 1:
+            return self.made(names, seeds, rates)
         runs = [seeds[start : start + line.SEEDS_PER_RUN] for start in range(0, len(seeds), line.SEEDS_PER_RUN)]
         with ProcessPoolExecutor(self.workers, mp_context=get_context("spawn")) as pool:
-            list(pool.map(self.made, [names] * len(runs), runs))
+            list(pool.map(self.made, [names] * len(runs), runs, [rates] * len(runs)))
 
 
 def _measure(folder: Path, seeds: int, workers: int, profile: Path | None) -> int:
@@ -112,7 +113,7 @@ def _measure(folder: Path, seeds: int, workers: int, profile: Path | None) -> in
         profiler.enable()
     for names in (line.SKILLS, line.SEEDING):
         with _timed(names[0]):
-            walk.made(names, None)
+            walk.made(names)
     every = [seed.seed_id for seed in store.rows(ScenarioSeed)]
     wrong = _walked(walk, store, every, first_walk=True)
     wrong += _walked(walk, store, [seed for seed in every if _troubled(seed)], first_walk=False)
@@ -120,7 +121,7 @@ def _measure(folder: Path, seeds: int, workers: int, profile: Path | None) -> in
         ParquetStore(walk.settings().store).compact()
     for names in (line.DATASETS, line.REPORTS):
         with _timed(names[0]):
-            walk.made(names, None)
+            walk.made(names)
     if profile:
         profiler.disable()
         profiler.dump_stats(profile)
@@ -141,7 +142,7 @@ def _walked(walk: _Walk, store: ParquetStore, seeds: Sequence[str], *, first_wal
     if seeds:
         for names in (line.CONSTRUCTION, line.ROLLOUTS):
             with _timed(names[0] + again):
-                walk.stage(names, seeds)
+                walk.stage(names, seeds, RATES if first_walk else CALM)
     with _timed("comparison"), line.open_instance(walk.settings().dagster_home) as instance:
         found = differences(store, RATES, lambda c: _green(instance, c), first_walk=first_walk)
     print(f"  {dict(counts(store))}; different from the book: {len(found)}", flush=True)
