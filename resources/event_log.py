@@ -15,6 +15,7 @@ import dagster as dg
 import yaml
 from dagster._core.instance.ref import InstanceRef
 from dagster._core.storage.event_log import SqliteEventLogStorage
+from dagster._core.storage.event_log.schema import AssetKeyTable
 from dagster._core.storage.sqlite import create_db_conn_string
 from dagster._serdes import ConfigurableClassData
 from sqlalchemy import Connection, Engine, create_engine, event
@@ -39,7 +40,7 @@ class KeptEngines(SqliteEventLogStorage):
 
     def __init__(self, base_dir: str, inst_data: ConfigurableClassData | None = None) -> None:
         self._engines: OrderedDict[str, Engine] = OrderedDict()
-        self._tables: set[str] = set()
+        self._there: set[str] = set()  # tables and columns, which stay once they are there
         super().__init__(base_dir, inst_data)
 
     @classmethod
@@ -73,10 +74,17 @@ class KeptEngines(SqliteEventLogStorage):
         return engine
 
     def has_table(self, table_name: str) -> bool:
-        """As the parent says; a table that is there stays there, and every event with tags asks."""
-        if table_name not in self._tables and super().has_table(table_name):
-            self._tables.add(table_name)
-        return table_name in self._tables
+        """As the parent says, which looks at the file for every event with tags."""
+        if table_name not in self._there and super().has_table(table_name):
+            self._there.add(table_name)
+        return table_name in self._there
+
+    def _has_asset_key_col_on_connection(self, conn: Connection, column_name: str) -> bool:
+        """As the parent says, which reads the table's columns for every event of an asset."""
+        name = f"{AssetKeyTable.name}.{column_name}"
+        if name not in self._there and super()._has_asset_key_col_on_connection(conn, column_name):
+            self._there.add(name)
+        return name in self._there
 
     def dispose(self) -> None:
         """Close the files."""

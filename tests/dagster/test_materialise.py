@@ -7,6 +7,7 @@ from typing import Any
 
 import dagster as dg
 import pytest
+import sqlalchemy
 from dagster._core.definitions.data_version import CachingStaleStatusResolver, StaleStatus
 from dagster._core.loader import LoadingContextForTest
 from dagster._core.storage.partition_status_cache import AssetPartitionStatus
@@ -106,6 +107,24 @@ def test_events_are_stored_over_the_connections_that_are_kept(tmp_path: Path, mo
         instance.report_engine_event("said", run)
         assert run.run_id in used
         assert [entry.message for entry in instance.all_logs(run.run_id)] == ["said"]
+
+
+def test_the_file_is_asked_once_what_tables_it_has(tmp_path: Path) -> None:
+    said: list[str] = []
+
+    def noted(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        said.append(statement)
+
+    with open_instance(tmp_path) as instance:
+        told = dg.AssetMaterialization("task", partition="alpha", tags={"dagster/data_version": "v"})
+        instance.report_runless_asset_event(told)
+        sqlalchemy.event.listen(sqlalchemy.Engine, "before_cursor_execute", noted)
+        try:
+            instance.report_runless_asset_event(told)
+        finally:
+            sqlalchemy.event.remove(sqlalchemy.Engine, "before_cursor_execute", noted)
+        assert [statement for statement in said if "asset_event_tags" in statement and "INSERT" in statement]
+        assert [statement for statement in said if "PRAGMA" in statement or "sqlite_master" in statement] == []
 
 
 def test_the_page_of_the_failed_component_says_why(
