@@ -29,10 +29,10 @@ unit: install  ## a few minutes, no Docker
 	@$(VENV)/bin/pytest -m "not (docker or e2e or $(APART))"
 
 parts: lint  ## all but the whole line
-	@$(VENV)/bin/pytest -m "not (e2e or $(APART))"
+	@$(VENV)/bin/pytest --durations=20 -m "not (e2e or $(APART))"
 
 line: install  ## the whole line in real containers
-	@$(VENV)/bin/pytest -m "e2e and not ($(APART))"
+	@$(VENV)/bin/pytest --durations=10 -m "e2e and not ($(APART))"
 
 test-harbor: install  ## Harbor itself scores the exported demo tasks (installs Harbor in its own environment)
 	@$(VENV)/bin/pytest -m harbor tests/harbor

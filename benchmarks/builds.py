@@ -47,9 +47,7 @@ def main(repeats: int, tasks: int | None) -> None:
 async def _measure(bench: Bench, repeats: int, base: str) -> float:
     ours, bare = [], []
     for _ in range(repeats):
-        began = time.monotonic()
-        await _build_and_probe(bench)
-        ours.append(time.monotonic() - began)
+        ours.append(await _build_and_probe(bench))
         bare.append(_by_hand(_request(bench), base))
     ratio = statistics.median(ours) / statistics.median(bare)
     print(
@@ -72,9 +70,10 @@ def _request(bench: Bench) -> BuildRequest:
     return build_request(bench.seed.seed_id, _materials(bench), terms.limits, terms.build_timeout_s)
 
 
-async def _build_and_probe(bench: Bench) -> None:
-    """As environment/prepare.py does."""
+async def _build_and_probe(bench: Bench) -> float:
+    """Seconds, as environment/prepare.py does it."""
     workshop, environment = bench.workshop, bench.environment
+    began = time.monotonic()
     built = await workshop.builder.build(_request(bench))
     assert built.ok, built.log[-500:]
     spec = ContainerSpec(
@@ -85,7 +84,9 @@ async def _build_and_probe(bench: Bench) -> None:
         await observe(container)
         failed = failures(await probe(container, environment.manifest, environment.materials))
     assert not failed, failed
+    seconds = time.monotonic() - began
     await workshop.builder.remove(built.image)
+    return seconds
 
 
 def _by_hand(request: BuildRequest, base: str) -> float:
