@@ -109,14 +109,14 @@ class StoreFiles:
     def children(self, path: str) -> list[tuple[str, str]]:
         """Path and type of a folder's entries, by name; none where it is missing. Hidden ones are left out."""
         try:
-            entries = _listed(path) if self.local else self._listed(path)
+            entries = _on_disk(path) if self.local else self._in_object_store(path)
         except (FileNotFoundError, NotADirectoryError):
             return []
         except self._trouble as error:
             raise InfrastructureError(f"cannot list {path}: {_reason(error)}") from error
         return sorted(entry for entry in entries if not base_name(entry[0]).startswith("."))
 
-    def _listed(self, path: str) -> list[tuple[str, str]]:
+    def _in_object_store(self, path: str) -> list[tuple[str, str]]:
         self.fs.invalidate_cache(path)
         return [(str(entry["name"]), str(entry["type"])) for entry in self.fs.ls(path, detail=True)]
 
@@ -134,7 +134,7 @@ def base_name(path: str) -> str:
     return path.rstrip("/").rsplit("/", 1)[-1]
 
 
-def _listed(path: str) -> list[tuple[str, str]]:
+def _on_disk(path: str) -> list[tuple[str, str]]:
     """As fsspec lists, which asks the disk for every single entry once more."""
     with os.scandir(path) as entries:
         return [(entry.path, "directory" if entry.is_dir() else "file") for entry in entries]

@@ -25,6 +25,15 @@ e2e = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(e2e)
 
 QUICK_SEEDS = 2
+# What is compared is made before any teacher works; of killed trials tests/docker/test_rollout_faults.py tells.
+QUICK_PROFILE = """
+[seeding]
+max_seeds = 6
+[construction]
+controls = 1
+[rollouts]
+seconds = 10.0
+"""
 
 
 def _live(url: str) -> dict[str, str]:
@@ -36,9 +45,12 @@ def test_killed_in_the_middle_and_started_again(tmp_path: Path, demo, engine: Do
     """Nothing is paid for twice, the result is the same, nothing stays on the engine."""
     place = e2e.Place(tmp_path)
     command = ["run", *_quick_seeds(demo, place)]
+    profile = tmp_path / "quick.toml"
+    profile.write_text(QUICK_PROFILE)
+    quick = {"FACET_PROFILE": str(profile)}
     running = subprocess.Popen(
         [e2e.FACET, *command],
-        env=place.environment(),
+        env=place.environment(quick),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
@@ -50,7 +62,7 @@ def test_killed_in_the_middle_and_started_again(tmp_path: Path, demo, engine: Do
     running.wait()
     answered = {row.fingerprint for row in place.store().rows(LedgerRow)}
 
-    again = place.facet(*command)
+    again = place.facet(*command, more=quick)
 
     assert again.returncode == 0, again.stderr
     rows = place.store().rows(LedgerRow)
