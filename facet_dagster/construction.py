@@ -291,14 +291,14 @@ class _Walk:
 
     def _set_calls_aside(self) -> None:
         """What was asked until now is not what the next version costs."""
-        self._counted |= set(self.bench.workshop.store.keys(LedgerRow, self.bench.seed.seed_id))
+        self._counted.update(self.bench.workshop.store.keys(LedgerRow, self.bench.seed.seed_id))
 
     def _newly_spent(self) -> tuple[int, float]:
         """Tokens and US dollars of the seed's calls since the last look."""
         store, seed = self.bench.workshop.store, self.bench.seed.seed_id
         fresh = [key for key in store.keys(LedgerRow, seed) if key not in self._counted]
         rows = store.get_all(LedgerRow, seed, fresh).values()
-        self._counted |= set(fresh)
+        self._counted.update(fresh)
         return sum(row.prompt_tokens + row.completion_tokens for row in rows), sum(row.cost_usd for row in rows)
 
     def _stale(self, component: Component) -> bool:

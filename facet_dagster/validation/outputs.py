@@ -56,11 +56,15 @@ class _History:
 
 @dataclass(frozen=True)
 class Subject:
-    """One output. `named`: by path or file name; otherwise only a folder that it lies in is, `folder`."""
+    """One output. `folder`: the innermost one that is named, where the output itself is not."""
 
     change: FileChange
-    named: bool
     folder: PurePosixPath | None = None
+
+    @property
+    def named(self) -> bool:
+        """By path or file name."""
+        return self.folder is None
 
     @property
     def path(self) -> str:
@@ -90,7 +94,7 @@ def subjects(diff: StateDiff, instruction: str, workdir: str) -> tuple[Subject, 
 def whatever_was_made(diff: StateDiff) -> tuple[Subject, ...]:
     """Files that were created or changed, without by-products: the outputs of an instruction that names none."""
     made = [
-        Subject(change, named=False, folder=PurePosixPath("/"))
+        Subject(change, folder=PurePosixPath("/"))
         for change in diff.files
         if change.change != "removed" and _can_be_spoilt(change, "")
         if not any(kind.search(change.path) for kind in (_BY_PRODUCT, _INSIDE_REPOSITORY, _SIDE_FILE))
@@ -104,8 +108,8 @@ def _without_side_notes(found: Sequence[Subject]) -> list[Subject]:
     def is_note(subject: Subject) -> bool:
         return not subject.named and _NOTES.search(subject.path) is not None
 
-    work = [PurePosixPath(subject.path) for subject in found if not is_note(subject)]
-    return [s for s in found if not (is_note(s) and s.folder and any(w.is_relative_to(s.folder) for w in work))]
+    at_work = {folder for each in found if not is_note(each) for folder in PurePosixPath(each.path).parents}
+    return [each for each in found if not is_note(each) or each.folder not in at_work]
 
 
 def _subjects(diff: StateDiff, instruction: str, workdir: str) -> Iterator[Subject]:
@@ -115,14 +119,14 @@ def _subjects(diff: StateDiff, instruction: str, workdir: str) -> Iterator[Subje
         if _is_repository(change):
             before, after = (_History.of(side.sniffed or "") for side in _sides(change))
             if _ABOUT_GIT.search(instruction) and before.differs(after):  # edited files alone are none of git's doing
-                yield Subject(change, named=True)
+                yield Subject(change)
             continue
         if not _can_be_spoilt(change, instruction):
             continue
         if names_itself(instruction, change.path):
-            yield Subject(change, named=True)
+            yield Subject(change)
         elif not _BY_PRODUCT.search(change.path) and (folder := named_folder(instruction, change.path, workdir)):
-            yield Subject(change, named=False, folder=folder)
+            yield Subject(change, folder)
 
 
 def _is_repository(change: FileChange) -> bool:

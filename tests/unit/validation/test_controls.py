@@ -1,6 +1,7 @@
 """Negative controls: made from what changed, every output first. How they are run stands in test_controls_gate.py."""
 
 import shlex
+from pathlib import PurePosixPath
 from typing import Any
 
 import pytest
@@ -17,12 +18,14 @@ CSV = b"name,n\na,1\nb,2\nc,3\n"
 
 
 def created(path: str, *, named: bool = True, **more: Any) -> Subject:
-    return Subject(FileChange(path=path, change="added", after=seen(path, **more)), named)
+    return Subject(
+        FileChange(path=path, change="added", after=seen(path, **more)), None if named else PurePosixPath("/app")
+    )
 
 
 def changed(path: str, **more: Any) -> Subject:
     sides = {"before": seen(path, sha256="before"), "after": seen(path, **more)}
-    return Subject(FileChange(path=path, change="changed", **sides), True)
+    return Subject(FileChange(path=path, change="changed", **sides))
 
 
 def kinds(controls: tuple[Control, ...]) -> list[ControlKind]:
@@ -94,14 +97,14 @@ def test_the_kind_of_file_decides(
 
 def test_removed_files_and_modes_are_put_back() -> None:
     path = "/app/old name's.log"
-    removed = Subject(FileChange(path=path, change="removed", before=seen(path, owner="root", mode="0600")), True)
+    removed = Subject(FileChange(path=path, change="removed", before=seen(path, owner="root", mode="0600")))
     (control,) = make_controls([removed], Facts(before={path: b"x"}), 8)
     assert (control.kind, control.payload) == (ControlKind.PUT_BACK, b"x")
     assert "chmod 0600" in control.script and "chown -- root" in control.script
     assert shlex.quote(path) in control.script
     assert make_controls([removed], Facts(), 8) == ()
     mode = {"before": seen("/app/r", mode="0644"), "after": seen("/app/r", mode="0755")}
-    only_mode = Subject(FileChange(path="/app/r", change="changed", **mode), True)
+    only_mode = Subject(FileChange(path="/app/r", change="changed", **mode))
     (control,) = make_controls([only_mode], Facts(after={"/app/r": b"x"}), 8)
     assert control.script == "chmod 0644 -- /app/r"
 
@@ -109,12 +112,12 @@ def test_removed_files_and_modes_are_put_back() -> None:
 def test_a_repository_goes_back_by_a_commit_or_whole() -> None:
     path = "/app/repo/.git"
     before, after = (seen(path, type="dir", sniffed=f"git repository: {n} commits") for n in (1, 2))
-    subject = Subject(FileChange(path=path, change="changed", before=before, after=after), True)
+    subject = Subject(FileChange(path=path, change="changed", before=before, after=after))
     facts = Facts(before={path: b"tar"}, after={path: b"other"})
     controls = make_controls([subject], facts, 8)
     assert kinds(controls) == [ControlKind.COMMIT_UNDONE, ControlKind.PUT_BACK]
     assert controls[1].payload == b"tar"
-    tagged = Subject(FileChange(path=path, change="changed", before=after, after=after), True)
+    tagged = Subject(FileChange(path=path, change="changed", before=after, after=after))
     assert kinds(make_controls([tagged], facts, 8)) == [ControlKind.PUT_BACK]
 
 
