@@ -4,8 +4,10 @@ writes anything.
 Belongs here: the types that tables of ours have. What stands in a table is the caller's.
 """
 
+from array import array
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -13,31 +15,32 @@ import pyarrow as pa
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+_BYTES = {pa.string().id, pa.binary().id}
+_NUMBERS = {pa.int64().id: "q", pa.float64().id: "d"}
+_TIME, _FLAG = pa.timestamp("us").id, pa.bool_().id
 
 
 def column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     """Strings, bytes, booleans, integers, floats or times (microseconds in UTC), each of them or None.
 
-    Raises TypeError for another type, and what numpy raises for values that do not fit it.
+    Raises TypeError for another type and for values that are not of it, OverflowError for integers of more than 64 bits.
     """
-    present = np.array([value is not None for value in values], dtype=np.bool_)
-    validity = None if present.all() else _bits(present)
-    if pa.types.is_string(kind) or pa.types.is_binary(kind):
+    validity = _bits([value is not None for value in values]) if None in values else None
+    if kind.id in _BYTES:
         parts = [value.encode() if isinstance(value, str) else value or b"" for value in values]
-        ends = np.cumsum([0, *map(len, parts)])
-        buffers = [pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(b"".join(parts))]
-    elif pa.types.is_boolean(kind):
-        buffers = [_bits(np.array([bool(value) for value in values], dtype=np.bool_))]
-    elif pa.types.is_timestamp(kind):
+        buffers = [pa.py_buffer(array("i", (0, *accumulate(map(len, parts))))), pa.py_buffer(b"".join(parts))]
+    elif kind.id == _FLAG:
+        buffers = [_bits([bool(value) for value in values])]
+    elif kind.id == _TIME:
         times = [0 if value is None else (value - _EPOCH) // _MICROSECOND for value in values]
-        buffers = [pa.py_buffer(np.array(times, dtype=np.int64))]
-    elif kind in (pa.int64(), pa.float64()):
-        numbers = np.array([0 if value is None else value for value in values], dtype=kind.to_pandas_dtype())
-        buffers = [pa.py_buffer(numbers)]
+        buffers = [pa.py_buffer(array("q", times))]
+    elif kind.id in _NUMBERS:
+        numbers = [0 if value is None else value for value in values]
+        buffers = [pa.py_buffer(array(_NUMBERS[kind.id], numbers))]
     else:
         raise TypeError(f"no column of {kind} is known here")
     return pa.Array.from_buffers(kind, len(values), [validity, *buffers])
 
 
-def _bits(flags: np.ndarray[Any, np.dtype[np.bool_]]) -> pa.Buffer:
-    return pa.py_buffer(np.packbits(flags, bitorder="little"))
+def _bits(flags: list[bool]) -> pa.Buffer:
+    return pa.py_buffer(np.packbits(np.array(flags, dtype=np.bool_), bitorder="little"))

@@ -5,7 +5,6 @@ Layout: `format.json`, `<table>/<group>/<key>.parquet`, `<table>/_compacted/<n>.
 """
 
 from collections.abc import Iterable, Sequence
-from threading import RLock
 from typing import Any, TypeVar
 
 from facet_dagster.adapters.store_blobs import Blobs
@@ -57,7 +56,6 @@ class ParquetStore:
         self._marked = check_format(self._files)
         self._blobs = Blobs(self._files)
         self._tables: dict[str, Table] = {}
-        self._lock = RLock()  # threads of this process share the index of compacted files
 
     @property
     def files(self) -> StoreFiles:
@@ -66,42 +64,35 @@ class ParquetStore:
 
     def put(self, record: StoredRecord) -> bool:
         """Keep a record; on disk when this returns. False where the address is taken and keeps what it has."""
-        with self._lock:
-            self._mark()
-            return self._table(record.table).put(record)
+        self._mark()
+        return self._table(record.table).put(record)
 
     def put_all(self, records: Sequence[StoredRecord]) -> int:
         """Keep many records of one kind in one file; how many were new. On disk when this returns."""
         if not records:
             return 0
-        with self._lock:
-            self._mark()
-            return self._table(records[0].table).put_all(records)
+        self._mark()
+        return self._table(records[0].table).put_all(records)
 
     def get(self, kind: type[R], group: str, key: str) -> R | None:
         """The record at an address."""
-        with self._lock:
-            return self._table(kind.table).get(kind, group, key)
+        return self._table(kind.table).get(kind, group, key)
 
     def get_all(self, kind: type[R], group: str, keys: Iterable[str]) -> dict[str, R]:
         """Those of many records of one group that are there, by key; each file is opened once."""
-        with self._lock:
-            return self._table(kind.table).get_all(kind, group, keys)
+        return self._table(kind.table).get_all(kind, group, keys)
 
     def rows(self, kind: type[R], group: str | None = None) -> list[R]:
         """All records of a kind (of one group), in the order of group and key."""
-        with self._lock:
-            return self._table(kind.table).rows(kind, group)
+        return self._table(kind.table).rows(kind, group)
 
     def keys(self, kind: type[StoredRecord], group: str | None = None) -> list[str]:
         """The keys of all records of a kind (of one group), in the order of group and key; no record is read."""
-        with self._lock:
-            return [key for _, key in self._table(kind.table).addresses(group)]
+        return [key for _, key in self._table(kind.table).addresses(group)]
 
     def fields(self, kind: type[StoredRecord], names: Sequence[str], seen: set[str]) -> list[tuple[Any, ...]]:
         """The values of these plain fields, row by row, of the files that are not in `seen`, which is added to."""
-        with self._lock:
-            return self._table(kind.table).fields(names, seen)
+        return self._table(kind.table).fields(names, seen)
 
     def put_blob(self, data: bytes) -> str:
         """Keep bytes; their SHA-256 is the address."""
@@ -119,8 +110,7 @@ class ParquetStore:
     def compact(self) -> int:
         """Merge the single-row files of every table; how many files that were."""
         present = {base_name(folder) for folder in self._files.folders(self._files.root)}
-        with self._lock:
-            return sum(self._table(kind.table).compact(kind) for kind in KINDS if kind.table in present)
+        return sum(self._table(kind.table).compact(kind) for kind in KINDS if kind.table in present)
 
     def _mark(self) -> None:
         if not self._marked:

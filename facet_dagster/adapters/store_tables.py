@@ -11,6 +11,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from threading import RLock
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -19,6 +20,7 @@ import pyarrow.parquet as pq
 
 from facet_dagster.adapters.store_files import StoreFiles, base_name, file_name
 from facet_dagster.adapters.store_format import parquet_bytes, parse
+from facet_dagster.adapters.store_memory import LatestRows
 from facet_dagster.errors import InfrastructureError
 from facet_dagster.records.base import StoredRecord
 
@@ -32,7 +34,10 @@ _GROUPS_AT_ONCE = 16  # row groups that are read in one go
 
 
 class Table:
-    """One table of the store. Keeps an index of the compacted files it has seen; they never change."""
+    """One table of the store. Keeps an index of the compacted files it has seen; they never change.
+
+    Threads share it. They take turns at the index alone: while one waits for the disk, the others go on.
+    """
 
     def __init__(self, files: StoreFiles, name: str) -> None:
         self._files = files
@@ -41,6 +46,8 @@ class Table:
         self._index: dict[str, dict[str, tuple[str, int]]] = {}
         self._seen: set[str] = set()
         self._kept: OrderedDict[str, pq.ParquetFile] = OrderedDict()
+        self._latest = LatestRows()
+        self._lock = RLock()  # of the index and the compacted files
 
     def put(self, record: StoredRecord) -> bool:
         """Write one row; False where its address is taken, if only by a moment."""
@@ -49,7 +56,10 @@ class Table:
         if self._files.exists(path):
             return False
         self._refresh()
-        return self._place(address) is None and self._files.write(path, parquet_bytes([record]))
+        if self._place(address) is not None or not self._files.write(path, parquet_bytes([record])):
+            return False
+        self._latest.keep(path, (address, record.model_dump_json()))
+        return True
 
     def put_all(self, records: Sequence[StoredRecord]) -> int:
         """Write the rows whose address is free into one compacted file; how many those were."""
@@ -70,17 +80,14 @@ class Table:
         address = (group, key)
         if self._place(address) is None:
             path = self._single(address)
-            data = self._files.read(path)
-            if data is not None:
-                with _damage(path):
-                    text = str(_open(data).read(columns=["record"], use_threads=False)["record"][0])
-                return parse(kind, text, path)
+            if row := self._read_single(path):
+                return parse(kind, row[1], path)
             self._refresh()
         place = self._place(address)
         if place is None:
             return None
-        path, row = place
-        ((_, text),) = self._records(path, [row])
+        path, number = place
+        ((_, text),) = self._records(path, [number])
         return parse(kind, text, path)
 
     def get_all(self, kind: type[R], group: str, keys: Iterable[str]) -> dict[str, R]:
@@ -103,7 +110,7 @@ class Table:
             if row:
                 found[row[0]] = parse(kind, row[1], path)
         self._refresh()
-        found.update(self._from_compacted(kind, list(self._indexed(group))))
+        found.update(self._from_compacted(kind, self._indexed(group)))
         return [found[address] for address in sorted(found)]
 
     def _from_compacted(self, kind: type[R], wanted: Sequence[Address]) -> dict[Address, R]:
@@ -178,9 +185,10 @@ class Table:
     def _place(self, address: Address) -> tuple[str, int] | None:
         return self._index.get(address[0], {}).get(address[1])
 
-    def _indexed(self, group: str | None) -> Iterator[Address]:
-        groups = self._index if group is None else [group]
-        return ((each, key) for each in groups for key in self._index.get(each, ()))
+    def _indexed(self, group: str | None) -> list[Address]:
+        with self._lock:
+            groups = self._index if group is None else [group]
+            return [(each, key) for each in groups for key in self._index.get(each, ())]
 
     def _write_compacted(self, records: Sequence[StoredRecord]) -> None:
         if records:
@@ -198,37 +206,46 @@ class Table:
 
     def _read_single(self, path: str) -> tuple[Address, str] | None:
         """Address and JSON of a single row; None where it was compacted away since it was listed."""
+        if kept := self._latest.get(path):
+            return kept
         data = self._files.read(path)
         if data is None:
             return None
         with _damage(path):
             row = _open(data).read(columns=["group_", "key_", "record"], use_threads=False).to_pylist()[0]
-            return (row["group_"], row["key_"]), row["record"]
+        found = (row["group_"], row["key_"]), row["record"]
+        self._latest.keep(path, found)
+        return found
 
     def _compacted_paths(self) -> list[str]:
         return self._files.files(f"{self._folder}/{COMPACTED}", _SUFFIX)
 
     def _refresh(self) -> None:
         """Index the compacted files that have come since the last look, the oldest first."""
-        for path in self._compacted_paths():
-            if path in self._seen:
-                continue
-            with _damage(path):
-                table = self._compacted(path).read(columns=["group_", "key_"], use_threads=False)
-            for row, address in enumerate(zip(table["group_"].to_pylist(), table["key_"].to_pylist(), strict=True)):
-                self._index.setdefault(address[0], {}).setdefault(address[1], (path, row))
-            self._seen.add(path)
+        paths = self._compacted_paths()
+        with self._lock:
+            for path in paths:
+                if path not in self._seen:
+                    self._learn(path)
+
+    def _learn(self, path: str) -> None:
+        with _damage(path):
+            table = self._compacted(path).read(columns=["group_", "key_"], use_threads=False)
+        for row, address in enumerate(zip(table["group_"].to_pylist(), table["key_"].to_pylist(), strict=True)):
+            self._index.setdefault(address[0], {}).setdefault(address[1], (path, row))
+        self._seen.add(path)
 
     def _records(self, path: str, rows: Collection[int]) -> Iterator[tuple[int, str]]:
         """Number and JSON of some rows of a compacted file; only the row groups that hold them are read."""
-        file, start = self._compacted(path), 0
+        with self._lock:
+            file, start = self._compacted(path), 0
         together: dict[int, list[int]] = {}  # row group -> its rows
         for number in range(file.num_row_groups):
             end = start + file.metadata.row_group(number).num_rows
             if any(row in rows for row in range(start, end)):
                 together[number] = list(range(start, end))
             if len(together) == _GROUPS_AT_ONCE or (together and number == file.num_row_groups - 1):
-                with _damage(path):
+                with self._lock, _damage(path):  # one reader at a time has the file
                     column = file.read_row_groups(list(together), columns=["record"], use_threads=False)["record"]
                 numbers = (row for group in together.values() for row in group)
                 yield from ((row, text) for row, text in zip(numbers, column.to_pylist(), strict=True) if row in rows)

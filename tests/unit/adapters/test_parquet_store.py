@@ -2,7 +2,10 @@
 
 import json
 import multiprocessing
+import os
 import tempfile
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -122,11 +125,10 @@ def test_a_full_disk_is_infrastructure_trouble(tmp_path: Path, monkeypatch: pyte
 
 
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:
-    store = ParquetStore(str(tmp_path))
-    store.put(outcome())
+    ParquetStore(str(tmp_path)).put(outcome())
     singles(tmp_path)[0].write_bytes(b"not parquet")
     with pytest.raises(InfrastructureError, match=r"\.parquet is damaged"):
-        store.rows(SeedOutcome)
+        ParquetStore(str(tmp_path)).rows(SeedOutcome)
 
 
 def test_a_damaged_blob_is_not_handed_out(tmp_path: Path) -> None:
@@ -227,6 +229,41 @@ def _write_many(root: str, run_id: str) -> None:
         store.put(outcome("own", sequence, run_id=run_id))
         if sequence % 5 == 4:
             store.compact()
+
+
+def test_threads_wait_for_the_disk_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One thread after the other at a disk made a run idle for half its time, and slower still on an object store."""
+    store = ParquetStore(str(tmp_path))
+    store.put(outcome())
+    together, synced = threading.Barrier(2), os.fsync
+
+    def sync(file: int) -> None:
+        together.wait(timeout=30)  # broken, and an error, where nobody else comes
+        synced(file)
+
+    monkeypatch.setattr(store_files.os, "fsync", sync)
+    with ThreadPoolExecutor(2) as pool:
+        written = list(pool.map(lambda sequence: store.put(outcome(sequence=sequence)), (1, 2)))
+    assert written == [True, True]
+    assert [row.sequence for row in store.rows(SeedOutcome)] == [0, 1, 2]
+
+
+def test_threads_write_read_and_compact_at_once(tmp_path: Path) -> None:
+    store = ParquetStore(str(tmp_path))
+
+    def work(thread: int) -> bool:
+        for sequence in range(15):
+            store.put(outcome("shared", sequence, evidence=str(thread)))
+            store.put(outcome(f"own-{thread}", sequence))
+            assert store.get(SeedOutcome, "shared", store.keys(SeedOutcome, "shared")[-1]) is not None
+            if sequence % 5 == 4:
+                store.compact()
+        return len(store.rows(SeedOutcome, f"own-{thread}")) == 15
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(work, range(4)))
+    assert len(store.rows(SeedOutcome, "shared")) == 15
+    assert len(ParquetStore(str(tmp_path)).rows(SeedOutcome)) == 75
 
 
 def test_processes_write_and_compact_at_once(tmp_path: Path) -> None:
