@@ -23,7 +23,7 @@ _TIME, _FLAG = pa.timestamp("us").id, pa.bool_().id
 def column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     """Strings, bytes, booleans, integers, floats or times (microseconds in UTC), each of them or None.
 
-    Raises TypeError for another type and for values that are not of it, OverflowError for integers of more than 64 bits.
+    Raises TypeError for another type and for values that are not of it, OverflowError for integers beyond 64 bits.
     """
     validity = _bits([value is not None for value in values]) if None in values else None
     if kind.id in _BYTES:

@@ -6,11 +6,12 @@ rewritten), and the whole is validated from clean; at most `task_repairs` rounds
 put in the store before the next step starts, so a killed walk goes on where it stopped.
 """
 
+import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 from facet_dagster.errors import EngineLost, FacetError, InfrastructureError
 from facet_dagster.makers import WRITTEN, Bench
@@ -75,7 +76,7 @@ async def construct(
     """
     walk = _Walk(Bench(seed, skills, workshop), watcher)
     try:
-        walk.resume()
+        await asyncio.to_thread(walk.resume)
         outcome = await (walk.to_the_end() if selection is None else walk.by_hand(selection))
     except _Overtaken as overtaken:
         ended = _end_on_record(walk.bench)
@@ -90,7 +91,7 @@ async def construct(
         outcome = walk.outcome(Status.PENDING, evidence=f"{type(trouble).__name__}: {trouble}")
     if selection is not None:
         outcome = outcome.model_copy(update={"by_hand": True})
-    workshop.store.put(outcome)
+    await asyncio.to_thread(workshop.store.put, outcome)
     watcher.ended(outcome)
     return outcome
 
@@ -252,34 +253,42 @@ class _Walk:
         self, component: Component, origin: Origin, make: "Maker", diagnosis: Diagnosis | None = None
     ) -> Rejected | None:
         """Make one version, put it in the store, tell the watcher; its rejection if it cannot be used."""
-        seed, workshop = self.bench.seed.seed_id, self.bench.workshop
-        self.watcher.started(seed, component, self.round)
+        self.watcher.started(self.bench.seed.seed_id, component, self.round)
         began = time.monotonic()
         body = await make()
+        made: dict[str, Any] = {
+            "component": component,
+            "origin": origin,
+            "diagnosis": diagnosis,
+            "seconds": round(time.monotonic() - began, 3),
+            "body": body,
+        }
+        version = await asyncio.to_thread(self._kept, made)  # the store may be far away: other seeds go on
+        self._take(version)
+        self.watcher.finished(version)
+        return version.rejected
+
+    def _kept(self, made: Mapping[str, Any]) -> ComponentVersion:
+        """What was made as the seed's next version, in the store."""
+        seed, workshop = self.bench.seed.seed_id, self.bench.workshop
         tokens, usd = self._newly_spent()
         version = ComponentVersion.model_validate(
             {
+                **made,
                 "seed": seed,
-                "component": component,
                 "sequence": len(self.versions),
                 "round": self.round,
-                "origin": origin,
-                "inputs": self.bench.inputs(component),
-                "diagnosis": diagnosis,
+                "inputs": self.bench.inputs(made["component"]),
                 "code_version": CODE_VERSION,
                 "run_id": workshop.run_id,
                 "at": now(),
-                "seconds": round(time.monotonic() - began, 3),
                 "tokens": tokens,
                 "cost_usd": usd,
-                "body": body,
             }
         )
         if not workshop.store.put(version):
             raise _Overtaken(f"another run is at work on {seed}: what it made stands; try again when it ended")
-        self._take(version)
-        self.watcher.finished(version)
-        return version.rejected
+        return version
 
     def _take(self, version: ComponentVersion) -> None:
         self.versions.append(version)

@@ -8,7 +8,6 @@ from math import comb, sqrt
 from statistics import NormalDist, fmean
 
 import numpy as np
-from scipy.stats import binomtest
 
 CONFIDENCE = 0.95
 RESAMPLES = 10_000
@@ -49,4 +48,6 @@ def bootstrap(differences: Sequence[float], confidence: float = CONFIDENCE) -> t
 
 def sign_test(better: int, worse: int) -> float:
     """Exact two-sided p of a sign test (of one attempt per task: McNemar's exact test). 1 where nothing differs."""
+    from scipy.stats import binomtest  # 50 MB, in every process of a run if it stood above
+
     return float(binomtest(better, better + worse, 0.5).pvalue) if better + worse else 1.0

@@ -1,4 +1,4 @@
-"""The rows that a process has met last, as their JSON, so that a seed's own calls and versions are not read from disk again.
+"""The rows that a process has met last, as JSON: a seed's own calls and versions are not read from disk again.
 
 Rows never change, so nothing here is ever out of date; readers ask the disk which rows there are.
 """

@@ -15,9 +15,7 @@ def row(text: str) -> Row:
 
 
 def candidate(name: str) -> Candidate:
-    return Candidate(
-        candidate_id=name, hypothesis_ids=(), skill_ids=(), similarity=0.5, kept=True, rationale="because"
-    )
+    return Candidate(candidate_id=name, hypothesis_ids=(), skill_ids=(), similarity=0.5, kept=True, rationale="because")
 
 
 def test_the_longest_unused_rows_are_forgotten_first() -> None:
