@@ -2,21 +2,21 @@
 
 Skills, seeds, construction, rollouts, datasets and reports through Dagster on a real store and instance; model and
 container engine are simulated, take no time, and fail at the paper's rates (facet_dagster/testing). Measured, each
-number of seeds (default 7852) in a process of its own: seconds by stage, peak memory, what the store and Dagster's
-partitions say otherwise than the book, once more after what met trouble was walked again, and the funnel query after
-compaction. Construction and rollouts are runs of at most 250 seeds, `--workers` at a time, each in a process of its
-own, as Dagster's queue makes the runs of a backfill (default: one more than CPUs, since a run waits for the disk a
-quarter of its time); with one worker as `facet run` does, and `--profile FILE` writes a profile of it for pstats.
+number of seeds (default 7852) in a process of its own: seconds by stage, peak memory of all processes together, what
+the store and Dagster's partitions say otherwise than the book, once more after what met trouble was walked again, and
+the funnel query after compaction. Construction and rollouts are runs of at most 250 seeds, `--workers` at a time, each
+in a process of its own, as Dagster's queue makes the runs of a backfill (default: as many as CPUs); with one worker as
+`facet run` does, and `--profile FILE` writes a profile of it for pstats.
 """
 
 import argparse
 import cProfile
 import os
 import platform
-import resource
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -48,7 +48,7 @@ def main() -> int:
     """Print a figure a line; ends with 1 where anything differs from the book."""
     asked = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     asked.add_argument("seeds", nargs="*", type=int, default=[7_852])
-    asked.add_argument("--workers", type=int, default=(os.cpu_count() or 1) + 1)
+    asked.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     asked.add_argument("--profile", type=Path)
     asked.add_argument("--keep", type=Path, help="folder to work in, and to leave as it is")
     asked.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
@@ -106,7 +106,8 @@ class _Walk:
 
 
 def _measure(folder: Path, seeds: int, workers: int, profile: Path | None) -> int:
-    walk = _Walk(folder, seeds, workers)
+    walk, memory = _Walk(folder, seeds, workers), _Memory()
+    memory.start()
     store, began, profiler = ParquetStore(walk.settings().store), time.monotonic(), cProfile.Profile()
     print(f"{seeds} seeds, {workers} run(s) at once", flush=True)
     if profile:
@@ -131,7 +132,7 @@ def _measure(folder: Path, seeds: int, workers: int, profile: Path | None) -> in
     minutes = (time.monotonic() - began) / 60
     print(
         f"all: {minutes:.1f} min, {1_000 * 60 * minutes / seeds:.0f} ms per seed, {len(store.keys(LedgerRow))} calls, "
-        f"peak {_peak(workers):.2f} GB [7,852 seeds: <= 45 min, <= 1.5 GB]; different from the book: {len(wrong)}"
+        f"peak {memory.peak:.2f} GB [7,852 seeds: <= 45 min, <= 1.5 GB]; different from the book: {len(wrong)}"
     )
     print("\n".join(wrong[:20]), flush=True)
     return int(bool(wrong))
@@ -161,10 +162,35 @@ def _green(instance: line.Instance, component: Component) -> set[str]:
     return {key for key, status in (found or {}).items() if status is AssetPartitionStatus.MATERIALIZED}
 
 
-def _peak(workers: int) -> float:
-    """GB: this process at its largest, and as many workers as there may be, all as the largest of them was."""
-    own, other = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return (own + (workers if workers > 1 else 0) * other) / 1024**2
+class _Memory(threading.Thread):
+    """The most memory that this process and its workers ever held together, looked at every second."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.peak = 0.0  # GB
+
+    def run(self) -> None:
+        while True:
+            self.peak = max(self.peak, sum(map(_held, (os.getpid(), *_children()))))
+            time.sleep(1)
+
+
+def _held(process: int) -> float:
+    """GB that a process holds; of pages that several share, each counts its part."""
+    return int((_told(f"/proc/{process}/smaps_rollup").partition("Pss:")[2].split() or [0])[0]) / 1024**2
+
+
+def _children() -> list[int]:
+    tasks = list(Path("/proc/self/task").iterdir())
+    return [int(child) for task in tasks for child in _told(f"{task}/children").split()]
+
+
+def _told(file: str) -> str:
+    """What the kernel tells; nothing of a process or thread that has ended."""
+    try:
+        return Path(file).read_text(encoding="utf-8")
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
 
 
 @contextmanager

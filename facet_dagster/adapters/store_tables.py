@@ -56,7 +56,11 @@ class Table:
         if self._files.exists(path):
             return False
         self._refresh()
-        if self._place(address) is not None or not self._files.write(path, parquet_bytes([record])):
+        if self._place(address) is not None:
+            return False
+        with self._lock:  # for the disk they wait side by side; at the same work they would only be in each other's way
+            data = parquet_bytes([record])
+        if not self._files.write(path, data):
             return False
         self._latest.keep(path, (address, record.model_dump_json()))
         return True
