@@ -12,6 +12,7 @@ from facet_dagster.records.bundle import ComponentVersion, Origin, SeedOutcome, 
 from facet_dagster.records.outcome import Component, Rejected
 from facet_dagster.records.seed import ScenarioSeed
 from facet_dagster.records.terms import Scheme
+from facet_dagster.scheme_stores import store_of
 from facet_dagster.settings import Settings
 from facet_dagster.skills.usable import skills_by_id
 
@@ -28,7 +29,7 @@ def settings_of(settings: Settings, scheme: Scheme) -> Settings:
         return settings
     return settings.model_copy(
         update={
-            "store": f"{settings.store.rstrip('/')}/schemes/{scheme.value}",
+            "store": store_of(settings.store, scheme),
             "out": settings.out / "schemes" / scheme.value,
             "construction": settings.construction.model_copy(update={"scheme": scheme}),
         }

@@ -1,7 +1,7 @@
 """The ledger in the store: one durable row per call, and the sums of what the run and the day have paid."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from datetime import date, datetime
@@ -22,7 +22,7 @@ class StoreLedger:
 
     `names` are the model names that requests are addressed by (the same as MeteredModel's); None as a budget
     is no limit. Calls of the same run in the store, made by another process, count; for the budgets of a day (UTC)
-    those of all runs do, some `others_s` seconds later (0: each time that somebody asks).
+    those of all runs do, in the stores `beside`, too, some `others_s` seconds later (0: each time that somebody asks).
     """
 
     def __init__(
@@ -37,6 +37,7 @@ class StoreLedger:
         day_tokens: int | None = None,
         day_usd: float | None = None,
         others_s: float = OTHERS_S,
+        beside: Sequence[Store] = (),
     ) -> None:
         self._names = names
         self._prices = prices
@@ -44,7 +45,7 @@ class StoreLedger:
         self._day = _Limit("all runs today (UTC)", "FACET_BUDGET_DAY", day_tokens, day_usd)
         self._run_id = run_id
         self._store = store
-        self._account = _Account(store, others_s)
+        self._account = _Account([(each, set()) for each in (store, *beside)], others_s)
 
     def beside(self, names: Mapping[Role, str], prices: Mapping[Role, tuple[float, float]]) -> "StoreLedger":
         """The ledger of other models at their own prices, on the account and the budget of this run."""
@@ -125,9 +126,8 @@ class _Limit:
 class _Account:
     """What was paid by each run and on each day (UTC). Read when somebody asks, and again for what others add."""
 
-    store: Store
+    stores: Sequence[tuple[Store, set[str]]]  # with the files of it that are counted
     others_s: float
-    seen: set[str] = field(default_factory=set)
     counted: set[str] = field(default_factory=set)
     sums: dict[str | date, tuple[int, float]] = field(default_factory=dict)  # of runs and days: tokens, US dollars
     read_again: float | None = None  # on the monotonic clock; None: nothing was read yet
@@ -149,8 +149,9 @@ class _Account:
         began = time.monotonic()
         if self.read_again is not None and began < self.read_again:
             return
-        for values in self.store.fields(LedgerRow, _FIELDS, self.seen):
-            self._count(*values)
+        for store, seen in self.stores:
+            for values in store.fields(LedgerRow, _FIELDS, seen):
+                self._count(*values)
         ended = time.monotonic()
         pause = max(self.others_s, _SHARE * (ended - began)) if self.others_s else 0.0
         self.read_again = ended + pause

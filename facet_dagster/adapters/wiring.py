@@ -31,7 +31,8 @@ from facet_dagster.adapters.recorded_model import RecordedModel
 from facet_dagster.errors import EngineUnavailable, InfrastructureError, SettingsError
 from facet_dagster.ports import ChatModel, Ledger, Store
 from facet_dagster.records.call import Role
-from facet_dagster.settings import Budget, Models, Price, Settings
+from facet_dagster.scheme_stores import stores_beside
+from facet_dagster.settings import Models, Price, Settings
 from facet_dagster.workshop import Workshop
 
 # What exported tasks start from, under the names by which tasks call it.
@@ -66,7 +67,7 @@ def open_workshop(settings: Settings, *, run_id: str, progress: Callable[[str], 
     inner, names, changed = _model(models)
     names = {**names, Role.EMBEDDER: models.embedder or LOCAL_MODEL}
     priced = {role: price for role in Role if (price := models.price(role))}
-    ledger = _ledger(settings.budget, store, names, priced, run_id)
+    ledger = _ledger(settings, store, names, priced, run_id)
     with _open_engines(settings, run_id, progress) as engine:
         _sweep_harbor(settings, progress)
         yield Workshop(
@@ -113,7 +114,7 @@ def open_models(settings: Settings, names: Sequence[str], store: Store, run_id: 
             raise SettingsError(f"a budget in US dollars needs a price for {name}: set FACET_PRICE_TEACHER")
         priced = {Role.TEACHER: price} if price else {}
         if account is None:
-            account = _ledger(settings.budget, store, called, priced, run_id)
+            account = _ledger(settings, store, called, priced, run_id)
         ledger = account.beside(called, _per_million(priced))
         metered = MeteredModel(inner, store=store, ledger=ledger, names=called, in_flight=models.in_flight)
         opened[name] = Asked(metered, ledger, models.base_url is None)
@@ -121,8 +122,9 @@ def open_models(settings: Settings, names: Sequence[str], store: Store, run_id: 
 
 
 def _ledger(
-    budget: Budget, store: Store, names: Mapping[Role, str], prices: Mapping[Role, Price], run_id: str
+    settings: Settings, store: Store, names: Mapping[Role, str], prices: Mapping[Role, Price], run_id: str
 ) -> StoreLedger:
+    budget = settings.budget
     return StoreLedger(
         store,
         names=names,
@@ -132,6 +134,7 @@ def _ledger(
         day_tokens=budget.day_tokens,
         day_usd=budget.day_usd,
         run_id=run_id,
+        beside=[ParquetStore(root) for root in stores_beside(settings.store)],
     )
 
 

@@ -9,9 +9,13 @@ from facet_dagster.adapters import ledger as ledgers
 from facet_dagster.adapters.ledger import StoreLedger
 from facet_dagster.adapters.parquet_store import ParquetStore
 from facet_dagster.adapters.store_files import StoreFiles
+from facet_dagster.adapters.wiring import open_models
 from facet_dagster.errors import BudgetSpent, InfrastructureError
 from facet_dagster.records.base import now
 from facet_dagster.records.call import CallId, ChatRequest, Completion, LedgerRow, Message, Role
+from facet_dagster.records.terms import Scheme
+from facet_dagster.scheme_stores import store_of, stores_beside
+from facet_dagster.settings import Budget, Settings
 from facet_dagster.testing.memory_store import MemoryStore
 
 NAMES = {Role.AUTHOR: "author-model", Role.JUDGE: "judge-model", Role.TEACHER: "teacher-model"}
@@ -89,7 +93,7 @@ def test_a_read_that_failed_forgets_nothing_that_was_paid(tmp_path: Path, monkey
     assert book.spent() == (3_300, pytest.approx(0.009))
 
 
-def of_a_day(store: ParquetStore, run_id: str, **limits: float) -> StoreLedger:
+def of_a_day(store: ParquetStore, run_id: str, **limits: object) -> StoreLedger:
     prices = {Role.AUTHOR: (2.0, 10.0)}
     free = {"budget_tokens": None, "budget_usd": None, "others_s": 0.0}
     return StoreLedger(store, names=NAMES, prices=prices, run_id=run_id, **(free | limits))  # type: ignore[arg-type]
@@ -113,6 +117,32 @@ def test_the_budget_of_a_day_counts_all_runs_and_says_so(tmp_path: Path, limits:
     with pytest.raises(BudgetSpent, match=said):
         mine.check()
     assert mine.spent() == (1_100, pytest.approx(0.003))
+
+
+def test_the_budget_of_a_day_counts_the_stores_of_the_other_schemes(tmp_path: Path) -> None:
+    main, joint = ParquetStore(str(tmp_path)), ParquetStore(store_of(str(tmp_path), Scheme.JOINT))
+    book = of_a_day(main, "run-1", day_tokens=2_200, beside=[joint])
+    of_a_day(joint, "run-2").write(request(attempt=1), completion())
+    book.write(request(), completion())
+    with pytest.raises(BudgetSpent, match="2200 tokens of 2200"):
+        book.check()
+    assert book.spent() == (1_100, pytest.approx(0.003))
+
+
+def test_what_a_scheme_was_paid_counts_for_the_next_command_on_the_main_store(tmp_path: Path) -> None:
+    settings = Settings(store=str(tmp_path), budget=Budget(day_tokens=1_100))
+    store = ParquetStore(settings.store)
+    opened = open_models(settings, ["teacher-model"], store, "run-1")["teacher-model"]
+    of_a_day(ParquetStore(store_of(settings.store, Scheme.REVERSE)), "run-2").write(request(), completion())
+    with pytest.raises(BudgetSpent, match="1100 tokens of 1100"):
+        opened.ledger.check()
+
+
+@pytest.mark.parametrize("root", ["/data/store", "/data/store/", "s3://bucket/store"])
+def test_each_schemes_store_knows_those_of_the_others(root: str) -> None:
+    for scheme in Scheme:
+        beside = {store_of(root.rstrip("/"), other) for other in Scheme if other is not scheme}
+        assert set(stores_beside(store_of(root, scheme))) == beside
 
 
 def test_the_next_day_begins_with_nothing_spent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
