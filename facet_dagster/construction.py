@@ -125,7 +125,7 @@ class _Walk:
             return ended
         failure = await self._advance()
         while failure is not None:
-            if self.round >= self.bench.workshop.construction.task_repairs:
+            if self._rounds_used() >= self.bench.workshop.construction.task_repairs:
                 return self._rejected(failure, Reason.REPAIRS_EXHAUSTED)
             if isinstance(failure, Rejected) and failure.reason not in REPAIRABLE:
                 return self._rejected(failure, failure.reason)
@@ -166,7 +166,7 @@ class _Walk:
             sequence=len(self.versions) - 1,
             status=status,
             first_pass=status is Status.ACCEPTED and self.round == 0,
-            rounds=self.round,
+            rounds=self._rounds_used(),
             component=component,
             reason=reason,
             evidence=evidence[:4_000],
@@ -309,6 +309,10 @@ class _Walk:
         rows = store.get_all(LedgerRow, seed, fresh).values()
         self._counted.update(fresh)
         return sum(row.prompt_tokens + row.completion_tokens for row in rows), sum(row.cost_usd for row in rows)
+
+    def _rounds_used(self) -> int:
+        """Repair rounds that came to something, if only to a refusal. What a person asked for by hand is none."""
+        return len({version.round for version in self.versions if version.origin is Origin.REPAIRED})
 
     def _stale(self, component: Component) -> bool:
         return self.latest[component].inputs != self.bench.inputs(component)

@@ -273,6 +273,19 @@ async def test_a_failing_edit_by_hand_is_not_the_end_of_the_seed(world) -> None:
     assert outcome.status is Status.ACCEPTED and not outcome.by_hand
 
 
+async def test_what_a_person_makes_by_hand_uses_up_no_repair_round(world) -> None:
+    await walk(world.workshop(w.good_script()))
+    one = ConstructionTerms(task_repairs=1)
+    for run in (2, 3):
+        broken = {"authoring.solution": [w.solution(note=f"fail {run}")]}
+        broken["repair.diagnose"] = [{"component": "solution", "evidence": "sort: cannot read", "advice": "Read it."}]
+        await walk(world.workshop(broken, run_id=f"run-{run}", terms=one), frozenset({Component.SOLUTION}))
+    mended = {"authoring.solution": [w.solution(("/app/out.txt", "ab"), note="# again")]}
+    outcome, seen = await walk(world.workshop(mended, run_id="run-4", terms=one))
+    assert (outcome.status, outcome.rounds) == (Status.ACCEPTED, 1)
+    assert ("solution", 3, "repaired") in seen.steps()
+
+
 async def test_trouble_while_a_person_makes_something_is_known_as_such(world) -> None:
     await walk(world.workshop(w.good_script()))
     script = {"authoring.solution": [OSError(28, "No space left on device")]}
