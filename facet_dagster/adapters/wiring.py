@@ -19,6 +19,7 @@ from facet_dagster.adapters.docker_sandbox import DockerSandbox
 from facet_dagster.adapters.docker_sweep import remove_run, sweep_dead
 from facet_dagster.adapters.endpoint_embedder import EndpointEmbedder
 from facet_dagster.adapters.engine import answers, connect
+from facet_dagster.adapters.engine_patience import PatientEngine
 from facet_dagster.adapters.engine_pool import EnginePool, PoolEngine
 from facet_dagster.adapters.harbor_engine import HarborEngine
 from facet_dagster.adapters.harbor_leftovers import left_jobs, remove_containers
@@ -29,7 +30,7 @@ from facet_dagster.adapters.openai_model import OpenAIModel
 from facet_dagster.adapters.parquet_store import ParquetStore
 from facet_dagster.adapters.recorded_model import RecordedModel
 from facet_dagster.errors import EngineUnavailable, InfrastructureError, SettingsError
-from facet_dagster.ports import ChatModel, Ledger, Store
+from facet_dagster.ports import ChatModel, ImageBuilder, Ledger, Sandbox, Store
 from facet_dagster.records.call import Role
 from facet_dagster.scheme_stores import stores_beside
 from facet_dagster.settings import Models, Price, Settings
@@ -45,8 +46,8 @@ _BASE = ("facet-base", "facet-base:latest")
 class Engine:
     """The container engine for one run. `stand_ins`: local images by the public name that the engine lacks."""
 
-    builder: DockerImageBuilder
-    sandbox: DockerSandbox
+    builder: ImageBuilder
+    sandbox: Sandbox
     stand_ins: Mapping[str, str]
     cpus: float
     client: DockerClient
@@ -153,9 +154,11 @@ def _open_engines(settings: Settings, run_id: str, progress: Callable[[str], Non
         return
     with ExitStack() as stack:
         engines = []
-        for host in dict.fromkeys(settings.docker_hosts):
+        hosts = dict.fromkeys(settings.docker_hosts)
+        for host in hosts:
             try:
-                opening = open_engine(run_id, progress, host=host, in_flight=in_flight, starts=starts)
+                alone = len(hosts) == 1
+                opening = open_engine(run_id, progress, host=host, in_flight=in_flight, starts=starts, patient=alone)
                 opened = stack.enter_context(opening)
             except InfrastructureError as error:
                 progress(f"the engine {host} is left out: {error}")
@@ -184,12 +187,13 @@ def open_engine(
     host: str | None = None,
     in_flight: int = 0,
     starts: int | None = None,
+    patient: bool = True,
 ) -> Iterator[Engine]:
     """The engine with the base image. Sweeps what dead runs left there first, and what this one made last.
 
     `host`: its address; None is what DOCKER_HOST says. `in_flight`: containers in which something runs at the same
     time, where they are more than usual. `starts`: containers that start at the same time; None is two for each of the
-    engine's CPUs.
+    engine's CPUs. `patient`: new work waits for an engine that is restarted, since there is no other.
     """
     client = connect(host)
     with engine_errors("sweep what dead runs left behind"):
@@ -199,16 +203,12 @@ def open_engine(
     base = ensure_base(client, progress)
     with engine_errors("ask the engine what it has"):
         stand_ins, cpus = _stand_ins(client, base), float(client.info().get("NCPU") or 1)
+    builder = DockerImageBuilder(client, run_id=run_id, base_image=base)
+    most = max(USUAL_IN_FLIGHT, in_flight)
+    sandbox = DockerSandbox(client, run_id=run_id, in_flight=most, starts=starts or round(2 * cpus))
+    waiting = PatientEngine(builder, sandbox, partial(answers, client), progress)
     try:
-        yield Engine(
-            builder=DockerImageBuilder(client, run_id=run_id, base_image=base),
-            sandbox=DockerSandbox(
-                client, run_id=run_id, in_flight=max(USUAL_IN_FLIGHT, in_flight), starts=starts or round(2 * cpus)
-            ),
-            stand_ins=stand_ins,
-            cpus=cpus,
-            client=client,
-        )
+        yield Engine(waiting if patient else builder, waiting if patient else sandbox, stand_ins, cpus, client)
     finally:
         # An engine that died takes nothing of what was made with it; the next run sweeps.
         with suppress(InfrastructureError), engine_errors("remove what the run made"):

@@ -1,0 +1,94 @@
+"""An engine that is restarted: new work waits for it to come back. Implements Sandbox and ImageBuilder over one engine.
+
+Daemons are restarted by upgrades, in the night as a rule. What runs in a container then is lost and gets no verdict;
+what has not begun need not share that fate. Several engines (engine_pool.py) need not wait for one of them.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TypeVar
+
+from facet_dagster.adapters.docker_calls import NO_PERMISSION
+from facet_dagster.errors import EngineUnavailable
+from facet_dagster.ports import Container, ImageBuilder, Sandbox
+from facet_dagster.records.container import BuildRequest, BuildResult, ContainerSpec
+
+T = TypeVar("T")
+WAIT_S = 300.0
+LOOK_S = 2.0
+_TRIES = 3  # an engine that answers pings and nothing else is not waited for again and again
+
+
+class PatientEngine:
+    """Containers, builds and questions that find no engine are tried again when it `answers`, at most `wait_s` later.
+
+    The time counts from when it was first missed, for all who wait: then EngineUnavailable. `progress` is told of both.
+    """
+
+    def __init__(
+        self,
+        builder: ImageBuilder,
+        sandbox: Sandbox,
+        answers: Callable[[], Awaitable[bool]],
+        progress: Callable[[str], None],
+        *,
+        wait_s: float = WAIT_S,
+        look_s: float = LOOK_S,
+    ) -> None:
+        self._builder = builder
+        self._sandbox = sandbox
+        self._answers = answers
+        self._progress = progress
+        self._wait_s = wait_s
+        self._look_s = look_s
+        self._missed_at: float | None = None  # on the monotonic clock
+
+    @asynccontextmanager
+    async def open(self, spec: ContainerSpec) -> AsyncIterator[Container]:
+        """A container; it is waited for until it has started, not when the engine goes away later."""
+        async with AsyncExitStack() as stack:
+            yield await self._patiently(lambda: stack.enter_async_context(self._sandbox.open(spec)))
+
+    async def build(self, request: BuildRequest) -> BuildResult:
+        """Build; from the beginning where the engine went away meanwhile."""
+        return await self._patiently(lambda: self._builder.build(request))
+
+    async def exists(self, image: str, seed: str) -> bool:
+        """Whether the engine has the image."""
+        return await self._patiently(lambda: self._builder.exists(image, seed))
+
+    async def remove(self, image: str) -> None:
+        """Remove an image."""
+        await self._builder.remove(image)
+
+    async def discard(self, image: str) -> None:
+        """Remove a frozen image."""
+        await self._sandbox.discard(image)
+
+    async def sweep(self) -> int:
+        """Remove what dead runs left; how many things that were."""
+        return await self._sandbox.sweep()
+
+    async def _patiently(self, work: Callable[[], Awaitable[T]]) -> T:
+        for _ in range(_TRIES):
+            try:
+                return await work()
+            except EngineUnavailable as error:
+                if str(error) == NO_PERMISSION or not await self._is_back():
+                    raise
+        return await work()
+
+    async def _is_back(self) -> bool:
+        """Wait until the engine answers; False where it has not in all the time that there is."""
+        if self._missed_at is None:
+            self._missed_at = time.monotonic()
+            self._progress(f"the container engine does not answer: waiting for it, {self._wait_s / 60:.0f} min at most")
+        until = self._missed_at + self._wait_s
+        while not (back := await self._answers()) and time.monotonic() < until:
+            await asyncio.sleep(self._look_s)
+        if back and self._missed_at is not None:
+            self._missed_at = None
+            self._progress("the container engine answers again")
+        return back
