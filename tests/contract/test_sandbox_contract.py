@@ -7,6 +7,7 @@ import pytest
 
 from facet_dagster.adapters.docker_builder import DockerImageBuilder
 from facet_dagster.adapters.docker_sandbox import DockerSandbox
+from facet_dagster.adapters.engine_patience import PatientEngine
 from facet_dagster.errors import InfrastructureError
 from facet_dagster.ports import ImageBuilder, Sandbox
 from facet_dagster.records.container import (
@@ -60,15 +61,27 @@ def fake_world() -> World:
     return World(sandbox, FakeImageBuilder(sandbox, build), "base")
 
 
-@pytest.fixture(params=["fake", pytest.param("docker", marks=pytest.mark.docker)])
+@pytest.fixture(params=["fake", "patient", pytest.param("docker", marks=pytest.mark.docker)])
 async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
-    if request.param == "fake":
-        yield fake_world()
+    if request.param != "docker":
+        plain = fake_world()
+        yield plain if request.param == "fake" else patient(plain)
         return
     engine, run, base = (request.getfixturevalue(name) for name in ("engine", "run_id", "base_image"))
     check: Callable[..., None] = request.getfixturevalue("assert_nothing_left")
-    yield World(DockerSandbox(engine, run_id=run), DockerImageBuilder(engine, run_id=run, base_image=base), base)
+    builder = DockerImageBuilder(engine, run_id=run, base_image=base)
+    yield patient(World(DockerSandbox(engine, run_id=run), builder, base))
     check(engine, run)
+
+
+def patient(world: World) -> World:
+    """As a run has it: new work waits for an engine that is away. This one never is."""
+
+    async def answers() -> bool:
+        return True
+
+    waiting = PatientEngine(world.builder, world.sandbox, answers, print)
+    return World(waiting, waiting, world.image)
 
 
 async def test_a_command_gives_its_code_and_both_streams(world: World) -> None:
