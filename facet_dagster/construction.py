@@ -31,6 +31,7 @@ from facet_dagster.records.validation import Diagnosis, ValidationReport
 from facet_dagster.repair.feedback import feedback_for
 from facet_dagster.repair.guard import refuse
 from facet_dagster.repair.route import route
+from facet_dagster.side_by_side import uninterrupted
 from facet_dagster.tasks import export_accepted
 from facet_dagster.validation.validate import GATES_VERSION
 from facet_dagster.workshop import CODE_VERSION, Workshop
@@ -91,8 +92,12 @@ async def construct(
         outcome = walk.outcome(Status.PENDING, evidence=f"{type(trouble).__name__}: {trouble}")
     if selection is not None:
         outcome = outcome.model_copy(update={"by_hand": True})
-    await asyncio.to_thread(workshop.store.put, outcome)
-    watcher.ended(outcome)
+
+    async def end() -> None:
+        await asyncio.to_thread(workshop.store.put, outcome)
+        watcher.ended(outcome)
+
+    await uninterrupted(end())
     return outcome
 
 
@@ -263,10 +268,14 @@ class _Walk:
             "seconds": round(time.monotonic() - began, 3),
             "body": body,
         }
-        version = await asyncio.to_thread(self._kept, made)  # the store may be far away: other seeds go on
-        self._take(version)
-        self.watcher.finished(version)
-        return version.rejected
+
+        async def keep() -> ComponentVersion:
+            version = await asyncio.to_thread(self._kept, made)  # the store may be far away: other seeds go on
+            self._take(version)
+            self.watcher.finished(version)
+            return version
+
+        return (await uninterrupted(keep())).rejected  # what was made is not lost because somebody stops the walk
 
     def _kept(self, made: Mapping[str, Any]) -> ComponentVersion:
         """What was made as the seed's next version, in the store."""

@@ -89,6 +89,11 @@ class Budget(_Section):
         """Whether any limit needs prices."""
         return self.usd is not None or self.day_usd is not None
 
+    @property
+    def of_a_day(self) -> bool:
+        """Whether a day has a limit."""
+        return self.day_tokens is not None or self.day_usd is not None
+
 
 class Settings(_Section):
     """One resolved configuration. `skills` is a source of skills (a folder, a dump, an archive), `inbox` a folder of

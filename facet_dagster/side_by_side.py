@@ -1,4 +1,4 @@
-"""Works that go on side by side to their own ends, whatever becomes of the others."""
+"""Works that go on to their own ends, whatever becomes of the others or of who waits for them."""
 
 import asyncio
 from collections.abc import Awaitable, Iterable
@@ -16,3 +16,19 @@ async def to_their_ends(works: Iterable[Awaitable[T]]) -> list[T]:
             raise end
         results.append(end)
     return results
+
+
+async def uninterrupted(work: Awaitable[T]) -> T:
+    """Finish the work even when the caller is cancelled meanwhile; the cancellation is raised afterwards."""
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        if not task.cancelled():
+            task.exception()  # looked at, so that asyncio does not report it as never retrieved
+        raise cancelled
+    return task.result()

@@ -10,10 +10,11 @@ from docker.errors import APIError, ImageNotFound
 
 from facet_dagster.adapters.docker_build_guard import BuildGuard
 from facet_dagster.adapters.docker_build_log import BuildLog
-from facet_dagster.adapters.docker_calls import EngineCalls, uninterrupted
+from facet_dagster.adapters.docker_calls import EngineCalls
 from facet_dagster.adapters.docker_files import pack
 from facet_dagster.errors import InfrastructureError
 from facet_dagster.records.container import BuildFault, BuildRequest, BuildResult, FileEntry
+from facet_dagster.side_by_side import uninterrupted
 
 POLL_S = 0.5
 END_S = 120.0  # for the builder to give up once its steps are killed

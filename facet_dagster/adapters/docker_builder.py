@@ -9,12 +9,13 @@ from docker.errors import APIError, ImageNotFound, NotFound
 from facet_dagster.adapters.docker_build import Build, CacheGone
 from facet_dagster.adapters.docker_build_args import build_args
 from facet_dagster.adapters.docker_build_refusals import refusal
-from facet_dagster.adapters.docker_calls import EngineCalls, uninterrupted
+from facet_dagster.adapters.docker_calls import EngineCalls
 from facet_dagster.adapters.docker_holds import hold_of
 from facet_dagster.adapters.docker_labels import labels
 from facet_dagster.adapters.docker_sweep import let_go, remove_image
 from facet_dagster.errors import InfrastructureError
 from facet_dagster.records.container import BuildFault, BuildRequest, BuildResult
+from facet_dagster.side_by_side import uninterrupted
 
 _ATTEMPTS = 3
 _NO_VOLUMES = "VOLUME is not allowed: what lies in a volume is neither bounded nor part of the image ({paths})."

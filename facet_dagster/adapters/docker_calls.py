@@ -1,11 +1,11 @@
-"""Calls of the synchronous Docker SDK from asyncio: own bounded threads, errors in our terms, no interruption.
+"""Calls of the synchronous Docker SDK from asyncio: own bounded threads, errors in our terms.
 
 Nothing here knows what is called.
 """
 
 import asyncio
 import tarfile
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from http.client import HTTPException
@@ -23,6 +23,17 @@ P = ParamSpec("P")
 NOT_RUNNING = "no container engine answers: start Docker (`dockerd`, or `systemctl start docker`) or set DOCKER_HOST"
 NOT_INSTALLED = "no container engine is installed: install Docker (Debian and Ubuntu: docker.io) or set DOCKER_HOST"
 NO_PERMISSION = "no permission on the container engine's socket: run as root or add your user to its group (docker)"
+# What a call says that finds no engine, or loses it on the way.
+_AWAY = (
+    "FileNotFoundError",
+    "ConnectionRefused",
+    "Connection refused",
+    "NewConnectionError",
+    "Connection aborted",
+    "Connection broken",
+    "ConnectionResetError",
+    "BrokenPipeError",
+)
 
 
 class EngineCalls:
@@ -51,22 +62,6 @@ async def _in_pool(
     return await asyncio.get_running_loop().run_in_executor(pool, work)
 
 
-async def uninterrupted(work: Awaitable[T]) -> T:
-    """Finish the work even when the caller is cancelled meanwhile; the cancellation is raised afterwards."""
-    task = asyncio.ensure_future(work)
-    cancelled: asyncio.CancelledError | None = None
-    while not task.done():
-        try:
-            await asyncio.wait({task})
-        except asyncio.CancelledError as error:
-            cancelled = error
-    if cancelled is not None:
-        if not task.cancelled():
-            task.exception()  # looked at, so that asyncio does not report it as never retrieved
-        raise cancelled
-    return task.result()
-
-
 @contextmanager
 def engine_errors(doing: str) -> Iterator[None]:
     """Raise the SDK's and the transport's errors as InfrastructureError or EngineUnavailable, in one line."""
@@ -88,8 +83,7 @@ def unavailable_advice(error: BaseException) -> str | None:
     text = repr(error)
     if isinstance(error, PermissionError) or "PermissionError" in text:
         return NO_PERMISSION
-    signs = ("FileNotFoundError", "ConnectionRefused", "Connection refused", "Connection aborted", "NewConnectionError")
-    return NOT_RUNNING if any(sign in text for sign in signs) else None
+    return NOT_RUNNING if any(sign in text for sign in _AWAY) else None
 
 
 def _one_line(error: BaseException) -> str:

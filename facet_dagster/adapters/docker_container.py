@@ -7,12 +7,13 @@ from uuid import uuid4
 from docker import APIClient
 from docker.errors import APIError, NotFound
 
-from facet_dagster.adapters.docker_calls import EngineCalls, uninterrupted
+from facet_dagster.adapters.docker_calls import EngineCalls
 from facet_dagster.adapters.docker_exec import CommandRun
 from facet_dagster.adapters.docker_files import first_file, is_regular, pack
 from facet_dagster.adapters.docker_stream import DockerStream
 from facet_dagster.adapters.docker_watch import api_url, stop_now
 from facet_dagster.records.container import AGENT_USER, WORKDIR, Command, CommandResult, FileEntry, Limits
+from facet_dagster.side_by_side import uninterrupted
 
 FROZEN = "facet-frozen"
 

@@ -10,11 +10,12 @@ from typing import Any
 from docker import APIClient
 from docker.errors import APIError
 
-from facet_dagster.adapters.docker_calls import EngineCalls, uninterrupted
+from facet_dagster.adapters.docker_calls import EngineCalls
 from facet_dagster.adapters.docker_output import BoundedOutput
 from facet_dagster.adapters.docker_watch import memory_ran_out, stop_now, written_bytes
 from facet_dagster.errors import InfrastructureError
 from facet_dagster.records.container import Command, CommandResult, Limits
+from facet_dagster.side_by_side import uninterrupted
 
 POLL_S = 0.5
 KILL_AFTER_S = 2.0  # from TERM to KILL inside the container

@@ -11,7 +11,7 @@ from docker.errors import ImageNotFound
 from docker.models.containers import Container
 from docker.types import LogConfig, Ulimit
 
-from facet_dagster.adapters.docker_calls import EngineCalls, uninterrupted
+from facet_dagster.adapters.docker_calls import EngineCalls
 from facet_dagster.adapters.docker_container import DockerContainer
 from facet_dagster.adapters.docker_debian import has_image
 from facet_dagster.adapters.docker_holds import hold_of
@@ -19,6 +19,7 @@ from facet_dagster.adapters.docker_labels import labels
 from facet_dagster.adapters.docker_sweep import remove_container, remove_image, sweep_dead
 from facet_dagster.adapters.per_loop import PerLoop
 from facet_dagster.records.container import HOSTNAME, ContainerSpec
+from facet_dagster.side_by_side import uninterrupted
 
 # What root inside needs to prepare files, become another user and end that user's processes; nothing that reaches
 # the host's kernel (no raw sockets, devices, mounts, tracing). Ports below 1024 need no capability in a container.

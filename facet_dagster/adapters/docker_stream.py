@@ -11,12 +11,13 @@ from typing import Any
 from docker import APIClient
 from docker.errors import APIError
 
-from facet_dagster.adapters.docker_calls import EngineCalls, uninterrupted
+from facet_dagster.adapters.docker_calls import EngineCalls
 from facet_dagster.adapters.docker_exec import REFUSED, prepare
 from facet_dagster.adapters.docker_frames import frames, patient
 from facet_dagster.adapters.docker_watch import stop_now, written_bytes
 from facet_dagster.errors import InfrastructureError
 from facet_dagster.records.container import Limits
+from facet_dagster.side_by_side import uninterrupted
 
 # Seconds to the next look at the disk: what is sent sets things going, and most of what it writes it writes soon.
 FIRST_LOOK_S, LOOK_S, LAST_LOOK_S, LATER = 0.5, 2.0, 32.0, 4.0

@@ -18,13 +18,13 @@ from facet_dagster.records.container import BuildRequest, BuildResult, Container
 T = TypeVar("T")
 WAIT_S = 300.0
 LOOK_S = 2.0
-_TRIES = 3  # an engine that answers pings and nothing else is not waited for again and again
 
 
 class PatientEngine:
-    """Containers, builds and questions that find no engine are tried again when it `answers`, at most `wait_s` later.
+    """Containers, builds and questions that find no engine are tried again when it `answers`, for at most `wait_s`.
 
-    The time counts from when it was first missed, for all who wait: then EngineUnavailable. `progress` is told of both.
+    The time counts from when it was first missed, for all who wait: then EngineUnavailable, at once for whoever comes
+    later, until something is done again. `progress` is told of both.
     """
 
     def __init__(
@@ -72,23 +72,36 @@ class PatientEngine:
         return await self._sandbox.sweep()
 
     async def _patiently(self, work: Callable[[], Awaitable[T]]) -> T:
-        for _ in range(_TRIES):
+        until: float | None = None
+        while True:
             try:
-                return await work()
+                done = await work()
             except EngineUnavailable as error:
-                if str(error) == NO_PERMISSION or not await self._is_back():
+                if str(error) == NO_PERMISSION:
                     raise
-        return await work()
+                until = self._missed() if until is None else until
+                if not await self._answers_before(until):
+                    raise
+            else:
+                self._found()
+                return done
 
-    async def _is_back(self) -> bool:
+    async def _answers_before(self, until: float) -> bool:
         """Wait until the engine answers; False where it has not in all the time that there is."""
+        while time.monotonic() < until:
+            await asyncio.sleep(self._look_s)  # one that comes up answers pings before it does anything else
+            if await self._answers():
+                return True
+        return False
+
+    def _missed(self) -> float:
+        """Until when to wait."""
         if self._missed_at is None:
             self._missed_at = time.monotonic()
             self._progress(f"the container engine does not answer: waiting for it, {self._wait_s / 60:.0f} min at most")
-        until = self._missed_at + self._wait_s
-        while not (back := await self._answers()) and time.monotonic() < until:
-            await asyncio.sleep(self._look_s)
-        if back and self._missed_at is not None:
+        return self._missed_at + self._wait_s
+
+    def _found(self) -> None:
+        if self._missed_at is not None:
             self._missed_at = None
             self._progress("the container engine answers again")
-        return back

@@ -7,6 +7,7 @@ from weakref import WeakValueDictionary
 from facet_dagster.adapters.per_loop import PerLoop
 from facet_dagster.ports import ChatModel, Ledger, Store
 from facet_dagster.records.call import ChatRequest, Completion, LedgerRow, Role
+from facet_dagster.side_by_side import uninterrupted
 
 
 class MeteredModel:
@@ -38,6 +39,6 @@ class MeteredModel:
             async with self._in_flight.get():
                 await asyncio.to_thread(self._ledger.check)  # it may read what other processes have paid
                 completion = await self._inner.complete(request)
-                # In a thread, which a cancelled caller does not stop: what is paid is kept.
-                await asyncio.to_thread(self._ledger.write, request, completion)
+                # What is paid is kept, whoever is cancelled.
+                await uninterrupted(asyncio.to_thread(self._ledger.write, request, completion))
                 return completion

@@ -1,6 +1,7 @@
 """The rows that a process has met last, as JSON: a seed's own calls and versions are not read from disk again.
 
-Rows never change, so nothing here is ever out of date; readers ask the disk which rows there are.
+Rows never change, so nothing here is ever out of date, but for a file that somebody removes by hand: that is seen by
+processes that start later.
 """
 
 from collections import OrderedDict

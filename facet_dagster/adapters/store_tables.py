@@ -170,7 +170,7 @@ class Table:
         merged, bytes_ = dict[str, tuple[Address, str]](), 0
         count = 0
         for path in list(self._singles(None)):
-            if row := self._read_single(path):
+            if row := self._on_disk(path):  # which is about to be removed
                 merged[path] = row
                 bytes_ += len(row[1])
             if bytes_ > _MERGED:  # all at once would not fit in memory
@@ -210,16 +210,18 @@ class Table:
 
     def _read_single(self, path: str) -> tuple[Address, str] | None:
         """Address and JSON of a single row; None where it was compacted away since it was listed."""
-        if kept := self._latest.get(path):
-            return kept
+        row = self._latest.get(path) or self._on_disk(path)
+        if row is not None:
+            self._latest.keep(path, row)
+        return row
+
+    def _on_disk(self, path: str) -> tuple[Address, str] | None:
         data = self._files.read(path)
         if data is None:
             return None
         with _damage(path):
             row = _open(data).read(columns=["group_", "key_", "record"], use_threads=False).to_pylist()[0]
-        found = (row["group_"], row["key_"]), row["record"]
-        self._latest.keep(path, found)
-        return found
+        return (row["group_"], row["key_"]), row["record"]
 
     def _compacted_paths(self) -> list[str]:
         return self._files.files(f"{self._folder}/{COMPACTED}", _SUFFIX)

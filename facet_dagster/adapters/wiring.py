@@ -135,7 +135,7 @@ def _ledger(
         day_tokens=budget.day_tokens,
         day_usd=budget.day_usd,
         run_id=run_id,
-        beside=[ParquetStore(root) for root in stores_beside(settings.store)],
+        beside=[ParquetStore(root) for root in stores_beside(settings.store)] if budget.of_a_day else (),
     )
 
 
@@ -148,17 +148,17 @@ def _open_engines(settings: Settings, run_id: str, progress: Callable[[str], Non
     """The one engine that answers here, or those that the settings name, without those that do not answer."""
     in_flight = settings.rollouts.in_flight + settings.construction.seeds_in_flight
     starts = settings.rollouts.starts
-    if not settings.docker_hosts:
-        with open_engine(run_id, progress, in_flight=in_flight, starts=starts) as engine:
+    hosts = tuple(dict.fromkeys(settings.docker_hosts))
+    if len(hosts) < 2:
+        host = hosts[0] if hosts else None
+        with open_engine(run_id, progress, host=host, in_flight=in_flight, starts=starts) as engine:
             yield engine
         return
     with ExitStack() as stack:
         engines = []
-        hosts = dict.fromkeys(settings.docker_hosts)
         for host in hosts:
             try:
-                alone = len(hosts) == 1
-                opening = open_engine(run_id, progress, host=host, in_flight=in_flight, starts=starts, patient=alone)
+                opening = open_engine(run_id, progress, host=host, in_flight=in_flight, starts=starts, patient=False)
                 opened = stack.enter_context(opening)
             except InfrastructureError as error:
                 progress(f"the engine {host} is left out: {error}")

@@ -5,8 +5,9 @@ import asyncio
 import pytest
 from docker.errors import APIError, DockerException
 
-from facet_dagster.adapters.docker_calls import EngineCalls, engine_errors, uninterrupted
+from facet_dagster.adapters.docker_calls import EngineCalls, engine_errors
 from facet_dagster.errors import EngineUnavailable, InfrastructureError
+from facet_dagster.side_by_side import uninterrupted
 
 
 @pytest.mark.parametrize(

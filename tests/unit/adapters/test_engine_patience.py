@@ -99,25 +99,48 @@ async def test_an_engine_that_stays_away_is_given_up_and_later_work_does_not_wai
     patient = engine.patient(wait_s=0.01)
     with pytest.raises(EngineUnavailable):
         await patient.build(REQUEST)
-    asked = engine.pings
+    calls, pings = engine.calls, engine.pings
     with pytest.raises(EngineUnavailable):
         await patient.build(REQUEST)
-    assert asked - engine.pings == 1
-    engine.pings = 1
-    assert (await patient.build(REQUEST)).ok
+    assert (engine.calls - calls, pings - engine.pings) == (1, 0)
 
 
-async def test_an_engine_that_only_answers_pings_is_not_asked_for_ever() -> None:
-    engine = Engine(pings=0)
-
-    def refuse() -> None:
-        engine.calls += 1
-        raise engine.error
-
-    engine.check = refuse  # type: ignore[method-assign]
+async def test_the_next_restart_is_waited_for_like_the_first() -> None:
+    engine = Engine(pings=1_000_000)
+    patient = engine.patient(wait_s=0.01)
     with pytest.raises(EngineUnavailable):
-        await engine.patient().build(REQUEST)
-    assert engine.calls == 4
+        await patient.build(REQUEST)
+    engine.pings = 0
+    assert (await patient.build(REQUEST)).ok
+    engine.pings = 2
+    assert (await patient.build(REQUEST)).ok
+    assert [line.split()[-2:] for line in engine.said] == [["at", "most"], ["answers", "again"]] * 2
+
+
+async def test_an_engine_that_comes_up_answers_pings_before_it_does_anything_else() -> None:
+    engine, refusals = Engine(pings=0), 10
+
+    def not_yet() -> None:
+        engine.calls += 1
+        if engine.calls <= refusals:
+            raise engine.error
+
+    engine.check = not_yet  # type: ignore[method-assign]
+    assert (await engine.patient().build(REQUEST)).ok
+    assert (engine.calls, len(engine.said)) == (refusals + 1, 2)
+
+
+async def test_who_is_stopped_while_waiting_leaves_nothing_behind() -> None:
+    engine = Engine(pings=1_000_000)
+    patient = engine.patient()
+    waiting = asyncio.create_task(patient.build(REQUEST))
+    await asyncio.sleep(0.02)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    engine.pings = 0
+    assert (await patient.build(REQUEST)).ok
+    assert engine.said[-1] == "the container engine answers again"
 
 
 @pytest.mark.parametrize("error", [EngineUnavailable(NO_PERMISSION), InfrastructureError("cannot start: disk full")])

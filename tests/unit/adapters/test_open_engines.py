@@ -20,10 +20,11 @@ TROUBLE = {
 @pytest.fixture(autouse=True)
 def _engines(monkeypatch: pytest.MonkeyPatch) -> None:
     @contextmanager
-    def open_engine(*_: object, host: str, **__: object) -> Iterator[wiring.Engine]:
+    def open_engine(*_: object, host: str | None, patient: bool = True, **__: object) -> Iterator[wiring.Engine]:
         if host in TROUBLE:
             raise TROUBLE[host]
-        yield wiring.Engine(builder=Mock(), sandbox=Mock(), stand_ins={}, cpus=2.0, client=Mock())
+        stand_ins = {"waits for": str(host)} if patient else {}
+        yield wiring.Engine(builder=Mock(), sandbox=Mock(), stand_ins=stand_ins, cpus=2.0, client=Mock())
 
     monkeypatch.setattr(wiring, "open_engine", open_engine)
 
@@ -45,3 +46,11 @@ def test_an_engine_that_fails_at_the_start_is_left_out(tmp_path: Path) -> None:
 def test_where_all_fail_there_is_no_run(tmp_path: Path) -> None:
     with pytest.raises(EngineUnavailable, match="tcp://off, tcp://full"):
         opened(("tcp://off", "tcp://full"), tmp_path)
+
+
+@pytest.mark.parametrize("hosts", [(), ("tcp://well",), ("tcp://well", "tcp://well")])
+def test_a_single_engine_is_waited_for_and_no_pool_gives_it_up(hosts: tuple[str, ...], tmp_path: Path) -> None:
+    settings = Settings(store=str(tmp_path / "store"), out=tmp_path / "out", docker_hosts=hosts)
+    with wiring._open_engines(settings, "run", print) as engine:
+        assert isinstance(engine, wiring.Engine)
+        assert engine.stand_ins == {"waits for": hosts[0] if hosts else "None"}

@@ -138,6 +138,15 @@ def test_what_a_scheme_was_paid_counts_for_the_next_command_on_the_main_store(tm
         opened.ledger.check()
 
 
+def test_without_a_limit_for_the_day_the_stores_of_the_schemes_are_left_alone(tmp_path: Path) -> None:
+    settings = Settings(store=str(tmp_path))
+    damaged = Path(store_of(settings.store, Scheme.JOINT)) / "format.json"
+    damaged.parent.mkdir(parents=True)
+    damaged.write_text('{"version": 99}')
+    opened = open_models(settings, ["teacher-model"], ParquetStore(settings.store), "run-1")["teacher-model"]
+    opened.ledger.check()
+
+
 @pytest.mark.parametrize("root", ["/data/store", "/data/store/", "s3://bucket/store"])
 def test_each_schemes_store_knows_those_of_the_others(root: str) -> None:
     for scheme in Scheme:

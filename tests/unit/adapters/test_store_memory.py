@@ -63,3 +63,14 @@ def test_a_row_whose_file_is_gone_is_not_listed(tmp_path: Path) -> None:
     for file in tmp_path.rglob("*.parquet"):
         file.unlink()
     assert store.rows(Candidate) == []
+
+
+def test_compaction_keeps_what_stands_on_disk_not_what_was_there_before(tmp_path: Path) -> None:
+    first, other = ParquetStore(str(tmp_path)), ParquetStore(str(tmp_path))
+    first.put(candidate("a"))
+    (file,) = tmp_path.rglob("a.parquet")
+    file.unlink()
+    made_again = candidate("a").model_copy(update={"rationale": "made again"})
+    assert other.put(made_again)
+    first.compact()
+    assert ParquetStore(str(tmp_path)).rows(Candidate) == [made_again]

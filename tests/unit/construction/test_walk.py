@@ -1,6 +1,8 @@
 """A seed's walk: first pass, routed repair, refusal of bad repairs, trouble, resumption, work by hand."""
 
+import asyncio
 import importlib.util
+import threading
 from pathlib import Path
 
 import pytest
@@ -156,17 +158,41 @@ async def test_trouble_is_pending_and_the_next_run_goes_on(world, trouble: Excep
     assert seen.steps()[0][0] == "verifier"
 
 
+class Killed(BaseException):
+    """The process has ended here."""
+
+
+async def test_what_was_made_is_kept_and_told_although_somebody_stops_the_walk(world, monkeypatch) -> None:
+    workshop, put, walks = world.workshop(w.good_script()), world.store.put, list[asyncio.Task[object]]()
+    stopped, seen = threading.Event(), w.Seen()
+
+    def slowly(record: object) -> bool:
+        if isinstance(record, ComponentVersion) and record.component is Component.SOLUTION:
+            loop.call_soon_threadsafe(lambda: (walks[0].cancel(), stopped.set()))
+            assert stopped.wait(timeout=30)
+        return put(record)
+
+    loop = asyncio.get_running_loop()
+    monkeypatch.setattr(world.store, "put", slowly)
+    walks.append(asyncio.create_task(construct(w.SEED, [w.SKILL], workshop, seen)))
+    with pytest.raises(asyncio.CancelledError):
+        await walks[0]
+    kept = world.store.rows(ComponentVersion, w.SEED.seed_id)
+    assert kept[-1].component is Component.SOLUTION
+    assert seen.versions == kept[1:]  # the scenario stood there before
+
+
 async def test_a_walk_killed_after_the_call_pays_for_nothing_twice(world, monkeypatch: pytest.MonkeyPatch) -> None:
     workshop = world.workshop(w.good_script())
     put = world.store.put
 
     def dies(record: object) -> bool:
         if isinstance(record, ComponentVersion) and record.component is Component.SOLUTION:
-            raise KeyboardInterrupt
+            raise Killed
         return put(record)
 
     monkeypatch.setattr(world.store, "put", dies)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Killed):
         await walk(workshop)
     monkeypatch.setattr(world.store, "put", put)
     rest = {"authoring.verifier": [w.verifier(("/app/out.txt", "ab"))]}
