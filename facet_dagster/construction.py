@@ -39,6 +39,7 @@ from facet_dagster.workshop import CODE_VERSION, Workshop
 Failure = ValidationReport | Rejected
 # What ends one walk as pending: ours, the host's (a full disk), and data that cannot be written or read.
 TROUBLE = (FacetError, OSError, ValueError)
+MOST_LOSSES = 3  # of engines under one walk
 # Rejections that a repair round can answer. The rest end the seed: their own repairs are used up.
 REPAIRABLE = {
     Reason.SOLUTION_FAILED,
@@ -69,11 +70,13 @@ async def construct(
     watcher: Watcher,
     *,
     selection: frozenset[Component] | None = None,
+    losses: int = 0,
 ) -> SeedOutcome:
     """Walk the seed to its end (no selection), or make just the selected components again (by hand).
 
-    A walk whose engine is lost begins anew on another. Other trouble does not escape: it ends the walk as `pending`,
-    with what it was, to be tried again.
+    A walk whose engine is lost begins anew on another, unless that was the third (`losses` counts them): it may be the
+    seed that brings engines down. Other trouble does not escape: it ends the walk as `pending`, with what it was, to be
+    tried again.
     """
     walk = _Walk(Bench(seed, skills, workshop), watcher)
     try:
@@ -86,9 +89,8 @@ async def construct(
             return ended
         outcome = walk.outcome(Status.PENDING, evidence=f"{InfrastructureError.__name__}: {overtaken}")
     except TROUBLE as trouble:
-        if isinstance(trouble, EngineLost) and selection is None:
-            # What was made is in the store; each loss leaves one engine fewer, so this comes to an end.
-            return await construct(seed, skills, workshop, watcher)
+        if isinstance(trouble, EngineLost) and selection is None and losses + 1 < MOST_LOSSES:
+            return await construct(seed, skills, workshop, watcher, losses=losses + 1)  # what was made is in the store
         outcome = walk.outcome(Status.PENDING, evidence=f"{type(trouble).__name__}: {trouble}")
     if selection is not None:
         outcome = outcome.model_copy(update={"by_hand": True})

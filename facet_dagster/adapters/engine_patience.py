@@ -1,7 +1,7 @@
-"""An engine that is restarted: new work waits for it to come back. Implements Sandbox and ImageBuilder over one engine.
+"""An engine that is restarted: new work waits for it to come back. Implements Sandbox and ImageBuilder over others.
 
 Daemons are restarted by upgrades, in the night as a rule. What runs in a container then is lost and gets no verdict;
-what has not begun need not share that fate. Several engines (engine_pool.py) need not wait for one of them.
+what has not begun need not share that fate. Of several engines (engine_pool.py) it is the last that is waited for.
 """
 
 import asyncio

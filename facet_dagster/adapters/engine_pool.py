@@ -1,8 +1,10 @@
-"""Several container engines as one: seeds spread over them, each stays on its own, a dead engine is taken out.
+"""Several container engines as one: seeds spread over them, each stays on its own, a dead engine is left out meanwhile.
 
 Implements the ports Sandbox and ImageBuilder over those of each engine; what an engine is, it does not know.
 """
 
+import asyncio
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -14,6 +16,9 @@ from facet_dagster.records.container import BuildRequest, BuildResult, Container
 
 # Where all engines are asked, what one of them is in for must not end work that stands on another.
 _OTHERS_TROUBLE = (EngineLost, InfrastructureError)
+NONE_LEFT = "no engine of FACET_DOCKER_HOSTS answers any more"
+LOOK_S = 60.0  # between two looks at engines that were left out, while others work
+GLANCE_S = 5.0  # that such a look may keep a new seed waiting
 
 
 @dataclass(frozen=True)
@@ -32,20 +37,27 @@ class EnginePool:
 
     Trouble with an engine that answers no longer raises EngineLost, and so does opening a container for any of its
     seeds before their images are found or built elsewhere: the walk that is begun anew does that.
-    Where none is left, EngineUnavailable. `progress` is told of each engine that is taken out.
+    Where none is left, EngineUnavailable. An engine that answers again gets new seeds again; it is asked when a new
+    seed is placed, every `look_s` seconds at most. `progress` is told of each that is left out, and that is back.
     """
 
-    def __init__(self, engines: Sequence[PoolEngine], progress: Callable[[str], None]) -> None:
+    def __init__(
+        self, engines: Sequence[PoolEngine], progress: Callable[[str], None], *, look_s: float = LOOK_S
+    ) -> None:
         self._alive = list(engines)
+        self._away: list[PoolEngine] = []
+        self._look_s = look_s
+        self._looked_at = time.monotonic()
         self._progress = progress
         self._places: dict[str, PoolEngine] = {}  # by seed
+        self._given: Counter[str] = Counter()  # seeds by engine, since one came back: it need not catch up
         self._built: dict[str, PoolEngine] = {}  # by image
         self._displaced: set[str] = set()  # seeds whose images went with their engine, until they are placed anew
 
     async def build(self, request: BuildRequest) -> BuildResult:
         """Build where the seed is."""
         self._displaced.discard(request.seed)
-        engine = self._engine_of(request.seed)
+        engine = await self._engine_of(request.seed)
         async with self._on(engine):
             result = await engine.builder.build(request)
         self._built[result.image] = engine
@@ -58,6 +70,7 @@ class EnginePool:
         """
         if seed in self._places:
             return await self._has(self._places[seed], image, seed)
+        self._any_left()
         for engine in tuple(self._alive):
             with suppress(*_OTHERS_TROUBLE):
                 if await self._has(engine, image, seed):
@@ -68,7 +81,8 @@ class EnginePool:
         async with self._on(engine):
             has = await engine.builder.exists(image, seed)
         if has:
-            self._places[seed] = self._built[image] = engine
+            self._built[image] = engine
+            self._place(seed, engine)
             self._displaced.discard(seed)
         return has
 
@@ -84,7 +98,7 @@ class EnginePool:
         """A container where the seed is. Trouble of whoever works in it is told from the loss of the engine, too."""
         if spec.seed in self._displaced and self._alive:
             raise EngineLost(f"the engine of {spec.seed} answers no longer, and its images went with it")
-        engine = self._engine_of(spec.seed)
+        engine = await self._engine_of(spec.seed)
         async with self._on(engine), engine.sandbox.open(spec) as container:
             yield container
 
@@ -104,13 +118,40 @@ class EnginePool:
                     removed += await engine.sandbox.sweep()
         return removed
 
-    def _engine_of(self, seed: str) -> PoolEngine:
+    async def answers(self) -> bool:
+        """Whether any engine does. Those left out are asked, too, and each that answers is taken back."""
+        await asyncio.gather(*(self._ask_again(engine) for engine in self._away))
+        return bool(self._alive)
+
+    async def _ask_again(self, engine: PoolEngine) -> None:
+        if await engine.answers() and engine in self._away:
+            self._away.remove(engine)
+            self._alive.append(engine)
+            self._given.clear()
+            self._progress(f"the engine {engine.host} answers again")
+
+    async def _engine_of(self, seed: str) -> PoolEngine:
         if seed not in self._places:
-            if not self._alive:
-                raise EngineUnavailable("no engine of FACET_DOCKER_HOSTS answers any more")
-            seeds = Counter(engine.host for engine in self._places.values())
-            self._places[seed] = min(self._alive, key=lambda engine: seeds[engine.host] / engine.cpus)
+            await self._look()
+        if seed not in self._places:  # nobody has placed it meanwhile
+            self._any_left()
+            self._place(seed, min(self._alive, key=lambda engine: self._given[engine.host] / engine.cpus))
         return self._places[seed]
+
+    def _place(self, seed: str, engine: PoolEngine) -> None:
+        if self._places.get(seed) is not engine:
+            self._places[seed] = engine
+            self._given[engine.host] += 1
+
+    def _any_left(self) -> None:
+        if not self._alive:
+            raise EngineUnavailable(NONE_LEFT)
+
+    async def _look(self) -> None:
+        if self._away and self._alive and time.monotonic() - self._looked_at >= self._look_s:
+            self._looked_at = time.monotonic()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.answers(), GLANCE_S)
 
     @asynccontextmanager
     async def _on(self, engine: PoolEngine) -> AsyncIterator[None]:
@@ -121,13 +162,15 @@ class EnginePool:
                 raise
             self._take_out(engine)
             if not self._alive:
-                raise EngineUnavailable("no engine of FACET_DOCKER_HOSTS answers any more") from error
+                raise EngineUnavailable(NONE_LEFT) from error
             raise EngineLost(f"the engine {engine.host} answers no longer: {error}") from error
 
     def _take_out(self, engine: PoolEngine) -> None:
         if engine not in self._alive:  # somebody else found it dead meanwhile
             return
         self._alive.remove(engine)
+        self._away.append(engine)
+        self._looked_at = time.monotonic()
         self._displaced |= {seed for seed, place in self._places.items() if place is engine}
         self._places = {seed: place for seed, place in self._places.items() if place is not engine}
         self._progress(f"the engine {engine.host} answers no longer and is left out: its seeds go on elsewhere")

@@ -168,15 +168,16 @@ def _open_engines(settings: Settings, run_id: str, progress: Callable[[str], Non
         if not engines:
             raise EngineUnavailable(f"no engine of FACET_DOCKER_HOSTS answers: {', '.join(settings.docker_hosts)}")
         pool = EnginePool(engines, progress)
-        yield _Pool(pool, pool)
+        waiting = PatientEngine(pool, pool, pool.answers, progress)
+        yield _Pool(waiting, waiting)
 
 
 @dataclass(frozen=True)
 class _Pool:
     """Several engines as one."""
 
-    builder: EnginePool
-    sandbox: EnginePool
+    builder: ImageBuilder
+    sandbox: Sandbox
 
 
 @contextmanager

@@ -1,9 +1,13 @@
-"""Several engines as one: seeds spread and stay, a dead engine is taken out, nothing goes to it any more."""
+"""Several engines as one: seeds spread and stay, a dead engine is left out until it answers again."""
 
+import asyncio
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import pytest
 
+from facet_dagster.adapters import engine_pool
+from facet_dagster.adapters.engine_patience import PatientEngine
 from facet_dagster.adapters.engine_pool import EnginePool, PoolEngine
 from facet_dagster.errors import EngineLost, EngineUnavailable, InfrastructureError
 from facet_dagster.records.container import BuildRequest, BuildResult, Command, CommandResult, ContainerSpec
@@ -36,11 +40,12 @@ class Builder(FakeImageBuilder):
 
 @dataclass
 class Host:
-    """An engine over fakes that can be switched off. One in trouble answers, but does nothing."""
+    """An engine over fakes that can be switched off. One in trouble answers, but does nothing; a hanging one never."""
 
     name: str
     cpus: float = 2.0
     on: bool = True
+    hangs: bool = False
     trouble: bool = False
     builds: list[str] = field(default_factory=list)
 
@@ -63,6 +68,8 @@ class Host:
         return BuildResult(image=request.tag(), fault=None, log="", seconds=0.0)
 
     async def _answers(self) -> bool:
+        if self.hangs:
+            await asyncio.Event().wait()
         return self.on
 
     def engine(self) -> PoolEngine:
@@ -72,10 +79,14 @@ class Host:
 class Park:
     """Two hosts, the pool over them, and what it said."""
 
-    def __init__(self) -> None:
+    def __init__(self, look_s: float = 60.0) -> None:
         self.hosts = [Host("a"), Host("b")]
         self.said: list[str] = []
-        self.pool = EnginePool([host.engine() for host in self.hosts], self.said.append)
+        self.pool = EnginePool([host.engine() for host in self.hosts], self.said.append, look_s=look_s)
+
+    def patient(self) -> PatientEngine:
+        """As the workshop has it: new work waits while no engine is left."""
+        return PatientEngine(self.pool, self.pool, self.pool.answers, self.said.append, wait_s=60.0, look_s=0.001)
 
     def host_of(self, seed: str) -> Host:
         (host,) = [host for host in self.hosts if seed in host.builds]
@@ -95,7 +106,7 @@ def spec(seed: str) -> ContainerSpec:
     return ContainerSpec(image=request(seed).tag(), seed=seed, purpose="test")
 
 
-async def where(pool: EnginePool, seed: str) -> str:
+async def where(pool: EnginePool | PatientEngine, seed: str) -> str:
     async with pool.open(spec(seed)) as container:
         return (await container.run(Command(script="hostname"))).output
 
@@ -179,6 +190,75 @@ async def test_the_last_engine_that_dies_is_an_engine_that_cannot_be_reached(par
     for again in ("s1", "s0"):
         with pytest.raises(EngineUnavailable, match="FACET_DOCKER_HOSTS"):
             await where(park.pool, again)
+
+
+async def test_an_engine_that_answers_again_gets_new_seeds_again() -> None:
+    park = Park(look_s=0.0)
+    for seed in ("s0", "s1"):
+        await park.pool.build(request(seed))
+    back, other = park.host_of("s0"), park.host_of("s1")
+    back.on = False
+    with pytest.raises(EngineLost):
+        await where(park.pool, "s0")
+    await park.pool.build(request("s2"))
+    assert "s2" in other.builds
+    back.on = True
+    for seed in ("s3", "s4"):
+        await park.pool.build(request(seed))
+    assert {"s3", "s4"} & set(back.builds)
+    assert park.said[1:] == [f"the engine {back.name} answers again"]
+    # What stood on it is where it was: nothing is built again.
+    assert await park.pool.exists(request("s0").tag(), "s0") and await where(park.pool, "s0") == back.name
+
+
+async def test_one_that_is_back_gets_its_share_and_need_not_catch_up() -> None:
+    park = Park(look_s=0.0)
+    away, other = park.hosts
+    away.on = False
+    for n in range(20):
+        with suppress(EngineLost):
+            await park.pool.build(request(f"s{n}"))
+    away.on = True
+    for n in range(20, 30):
+        await park.pool.build(request(f"s{n}"))
+    assert (len(away.builds), len(other.builds)) == (5, 19 + 5)
+
+
+async def test_one_that_never_says_anything_keeps_nobody_from_coming_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_pool, "GLANCE_S", 0.01)
+    hosts = [Host("a"), Host("b"), Host("c")]
+    pool = EnginePool([host.engine() for host in hosts], print, look_s=0.0)
+    for seed in ("s0", "s1", "s2"):
+        await pool.build(request(seed))
+    hosts[0].on = hosts[1].on = False
+    for seed in ("s0", "s1"):
+        with pytest.raises(EngineLost):
+            await where(pool, seed)
+    hosts[0].hangs = hosts[1].on = True
+    for seed in ("s3", "s4"):
+        await pool.build(request(seed))
+    assert [len(host.builds) for host in hosts] == [1, 2, 2]
+
+
+async def test_where_none_is_left_new_work_waits_for_any_of_them(park: Park) -> None:
+    """A night of upgrades, one engine after the other: the last of them ends nothing that has not begun."""
+    patient = park.patient()
+    for seed in ("s0", "s1"):
+        await patient.build(request(seed))
+    for host in park.hosts:
+        host.on = False
+    for _ in park.hosts:
+        with pytest.raises((EngineLost, EngineUnavailable)):
+            async with park.pool.open(spec("s1")) as container:
+                await container.run(Command(script="true"))
+    waiting = [asyncio.create_task(patient.build(request(seed))) for seed in ("s2", "s3")]
+    waiting.append(asyncio.create_task(patient.exists(request("s0").tag(), "s0")))  # type: ignore[arg-type]
+    await asyncio.sleep(0.02)
+    assert not any(task.done() for task in waiting)
+    park.hosts[0].on = True
+    await asyncio.gather(*waiting)
+    assert {"s2", "s3"} <= set(park.hosts[0].builds)
+    assert park.said[-2:] == ["the engine a answers again", "the container engine answers again"]
 
 
 async def test_images_are_removed_where_they_are(park: Park) -> None:

@@ -350,3 +350,16 @@ async def test_a_walk_whose_engine_dies_goes_on_elsewhere(world) -> None:
     assert (outcome.status, outcome.rounds, len(lost)) == (Status.ACCEPTED, 0, 1)
     assert [step[0] for step in seen.steps()].count("environment") == 1
     assert [row.status for row in world.store.rows(SeedOutcome)] == [Status.ACCEPTED]
+
+
+async def test_a_seed_under_which_engine_after_engine_dies_is_given_up(world) -> None:
+    """Engines come back: a seed that brings them down must not do so all night."""
+    lost = []
+
+    def builds(request: BuildRequest) -> BuildResult:
+        lost.append(request)
+        raise EngineLost(f"the engine {len(lost)} answers no longer")
+
+    outcome, _ = await walk(world.workshop(w.good_script(), builds=builds))
+    assert (outcome.status, len(lost)) == (Status.PENDING, 3)
+    assert outcome.evidence == "EngineLost: the engine 3 answers no longer"
