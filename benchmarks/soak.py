@@ -1,4 +1,4 @@
-"""A day's troubles in some minutes: python benchmarks/soak.py [MINUTES] [SEEDS] [--random N]
+"""A day's troubles in some minutes: python benchmarks/soak.py [MINUTES] [SEEDS] [--random N] [--engine]
 
 The line is walked over SEEDS simulated seeds (default 60), the model a scripted endpoint on a socket, through the real
 client, ledger, store and Dagster: storms of 429, single 500s, slow answers. Meanwhile, at moments that N decides, the
@@ -7,7 +7,9 @@ once (where a tmpfs can be mounted). After MINUTES (default 5) of it the line is
 ended well, all SEEDS seeds must be there, each accepted or rejected as the book of the simulation says and each
 accepted one with a trial; every row of the ledger must be a call that the endpoint answered, and what it answered
 without a row must be no more than the calls in flight at a kill.
-Ends with 1 otherwise. The container engine is simulated; what a killed run leaves in Docker: tests/docker.
+Ends with 1 otherwise. The container engine is simulated; with --engine it is the one of this machine, its daemon and
+containerd are among those that kill -9 meets, at four times the intervals, and at the end nothing of ours may be left
+there. That needs root, and the engine for itself.
 """
 
 import argparse
@@ -26,28 +28,38 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from facet_dagster import definitions as line
+from facet_dagster.adapters.docker_daemon import start_daemon
+from facet_dagster.adapters.docker_labels import RUN_LABEL
+from facet_dagster.adapters.engine import connect
 from facet_dagster.adapters.openai_model import OpenAIModel
 from facet_dagster.adapters.parquet_store import ParquetStore
+from facet_dagster.adapters.wiring import open_engine
 from facet_dagster.pipeline import find_seeds
+from facet_dagster.ports import ChatModel
 from facet_dagster.records.base import digest_of
 from facet_dagster.records.bundle import SeedOutcome, Status
 from facet_dagster.records.call import ChatRequest, Completion, LedgerRow, Role
 from facet_dagster.records.rollout import Trial
 from facet_dagster.records.seed import ScenarioSeed
+from facet_dagster.settings import Settings
 from facet_dagster.testing.fates import Rates, fate_of
 from facet_dagster.testing.http_endpoint import HttpEndpoint, Reply, answer, failure
 from facet_dagster.testing.simulated_model import SimulatedModel
 from facet_dagster.testing.simulated_workshop import simulated_settings, simulated_workshop
+from facet_dagster.workshop import Workshop
 from resources.watching import NoOnlooker
 
 RATES = Rates(trouble=0)
 STAGES = (line.SKILLS, line.SEEDING, line.CONSTRUCTION, line.ROLLOUTS)
 IN_FLIGHT = 16  # calls, see simulated_workshop.py
 STORM_S, FULL_S = 4.0, 5.0
+ENGINE_S = 5.0  # that the engine is away
+RUNS = "soak-"
 BIN = Path(sys.executable).parent
 
 
@@ -57,27 +69,30 @@ def main() -> int:
     asked.add_argument("minutes", nargs="?", type=float, default=5.0)
     asked.add_argument("seeds", nargs="?", type=int, default=60)
     asked.add_argument("--random", type=int, default=1)
+    asked.add_argument("--engine", action="store_true")
     asked.add_argument("--child", nargs=2, metavar=("FOLDER", "URL"), help=argparse.SUPPRESS)
     given = asked.parse_args()
     if given.child:
-        return _line(Path(given.child[0]), given.child[1], given.seeds)
+        return _line(Path(given.child[0]), given.child[1], given)
     print(f"machine: {platform.platform()}, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}", flush=True)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that everything is taken down
     with tempfile.TemporaryDirectory() as name, _small_disk(Path(name)) as ballast:
         return _soak(Path(name), given, ballast)
 
 
-def _line(folder: Path, url: str, seeds: int) -> int:
+def _line(folder: Path, url: str, given: argparse.Namespace) -> int:
     """One process of the line, as far as it gets."""
-    settings = simulated_settings(folder, seeds)
+    settings = simulated_settings(folder, given.seeds)
     names = dict.fromkeys(Role, "simulated")
     live = OpenAIModel(url, "", names, timeout_s=30, retries=6, structured=False)
-    workshop = simulated_workshop(settings, RATES, f"run-{os.getpid()}", _Announced(live, folder / "calls"))
-    overrides = {
-        "workshop": line.Session(settings, workshop), "settings": settings, "store": workshop.store,
-        "onlooker": NoOnlooker(),
-    }  # fmt: skip
-    with line.open_instance(settings.dagster_home) as instance:
+    with (
+        _workshop(settings, _Announced(live, folder / "calls"), given.engine) as workshop,
+        line.open_instance(settings.dagster_home) as instance,
+    ):
+        overrides = {
+            "workshop": line.Session(settings, workshop), "settings": settings, "store": workshop.store,
+            "onlooker": NoOnlooker(),
+        }  # fmt: skip
         for names_ in STAGES:
             partitioned = names_ in STAGES[2:]
             chosen = [seed.seed_id for seed in find_seeds(workshop)] if partitioned else None
@@ -88,6 +103,18 @@ def _line(folder: Path, url: str, seeds: int) -> int:
                 print(f"  {names_[0]}: {result.trouble.kind}: {result.trouble.message[:300]}", flush=True)
                 return result.trouble.exit_code
     return 0
+
+
+@contextmanager
+def _workshop(settings: Settings, model: ChatModel, real: bool) -> Iterator[Workshop]:
+    """Over the simulated engine, or over the one of this machine."""
+    run_id = f"{RUNS}{os.getpid()}"
+    workshop = simulated_workshop(settings, RATES, run_id, model)
+    if not real:
+        yield workshop
+        return
+    with open_engine(run_id, lambda said: print(f"  {said}", flush=True), in_flight=IN_FLIGHT) as engine:
+        yield replace(workshop, sandbox=engine.sandbox, builder=engine.builder)
 
 
 class _Announced:
@@ -147,13 +174,14 @@ def _soak(folder: Path, given: argparse.Namespace, ballast: Path | None) -> int:
     done: Counter[str] = Counter()
     with HttpEndpoint([endpoint]) as server:
         command = [sys.executable, __file__, "0", str(given.seeds), "--child", str(folder), server.url]
+        command += ["--engine"] * given.engine
         run = subprocess.Popen(command)
         beside = _Beside(folder / "dagster")
         end, full_at = time.monotonic() + 60 * given.minutes, time.monotonic() + 30 * given.minutes
         try:
             while time.monotonic() < end:
-                time.sleep(source.uniform(3, 12))
-                what = source.choice(["run", "run", "daemon", "webserver", "storm"])
+                time.sleep(source.uniform(3, 12) * (4 if given.engine else 1))
+                what = source.choice(["run", "run", "daemon", "webserver", "storm", *["engine"] * 2 * given.engine])
                 if ballast is not None and time.monotonic() > full_at and not done["disk full"]:
                     what = "disk full"
                 done[what] += 1
@@ -161,6 +189,8 @@ def _soak(folder: Path, given: argparse.Namespace, ballast: Path | None) -> int:
                     endpoint.storm_until = time.monotonic() + STORM_S
                 elif what == "disk full":
                     _fill(ballast)
+                elif what == "engine":
+                    _kill_engine()
                 elif what == "run":
                     run.kill()
                     run.wait()
@@ -181,7 +211,24 @@ def _soak(folder: Path, given: argparse.Namespace, ballast: Path | None) -> int:
                 break
         print(f"done to it: {dict(done)}; refused by the endpoint: {dict(endpoint.refused)}; at last: exit {codes}")
         unwell = [f"the last run ended with {codes[-1]}"] if codes[-1] else []
+        unwell += _left_in_the_engine() if given.engine else []
         return _judged(folder, endpoint, done["run"] + 1, given.seeds, unwell)
+
+
+def _kill_engine() -> None:
+    """kill -9 of the daemon and its containerd, while containers run; a new one after some seconds."""
+    for name in ("dockerd", "containerd"):
+        subprocess.run(["pkill", "-KILL", "-x", name])
+    time.sleep(ENGINE_S)
+    start_daemon()
+
+
+def _left_in_the_engine() -> list[str]:
+    """Containers and images of the soak's runs."""
+    client, ours = connect(), {"label": [RUN_LABEL]}
+    rows = [*client.api.containers(all=True, filters=ours), *client.api.images(filters=ours)]
+    found = [row for row in rows if row["Labels"][RUN_LABEL].startswith(RUNS)]
+    return [f"left in the engine: {row.get('Names') or row['RepoTags']}" for row in found]
 
 
 def _pending(folder: Path) -> list[SeedOutcome]:
