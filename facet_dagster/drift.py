@@ -7,12 +7,13 @@ they are until a person decides. A front door, like pipeline.py.
 import dataclasses
 import time
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from uuid import uuid4
 
 from facet_dagster.environment.observe import difference, observe
 from facet_dagster.environment.rebuild import build_request
-from facet_dagster.errors import InfrastructureError
+from facet_dagster.errors import EngineLost, InfrastructureError
 from facet_dagster.makers import Bench
 from facet_dagster.records.base import now
 from facet_dagster.records.bundle import Task
@@ -27,6 +28,7 @@ from facet_dagster.tasks import accepted_bench
 from facet_dagster.validation.validate import GATES_VERSION, validate
 from facet_dagster.workshop import Workshop
 
+_TROUBLE = (InfrastructureError, EngineLost)
 MOST_CHANGES = 50  # of one check that are kept
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
@@ -95,8 +97,9 @@ async def _found(bench: Bench, terms: DriftTerms) -> tuple[bool | None, tuple[Ga
                 difference=difference,
             )
         finally:
-            await workshop.builder.remove(built.image)
-    except InfrastructureError as trouble:
+            with suppress(*_TROUBLE):  # what cannot be removed now is swept later
+                await workshop.builder.remove(built.image)
+    except _TROUBLE as trouble:
         return None, (), (), f"{type(trouble).__name__}: {trouble}"
     failed = report.failed_gate()
     return report.verdict, report.gates, _changes(bench.environment.e0, state), failed.evidence if failed else ""

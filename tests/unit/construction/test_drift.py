@@ -8,12 +8,13 @@ import pytest
 
 from facet_dagster.construction import construct
 from facet_dagster.drift import check_drift
-from facet_dagster.errors import InfrastructureError
+from facet_dagster.errors import EngineLost, InfrastructureError
 from facet_dagster.records.bundle import ComponentVersion, SeedOutcome, Status
 from facet_dagster.records.container import BuildFault, BuildRequest, BuildResult
 from facet_dagster.records.drift import DriftCheck
 from facet_dagster.records.terms import ConstructionTerms, DriftTerms
 from facet_dagster.testing import toy_tasks
+from facet_dagster.testing.sandbox import FakeImageBuilder
 
 _spec = importlib.util.spec_from_file_location("drift_world", Path(__file__).with_name("conftest.py"))
 assert _spec and _spec.loader
@@ -58,14 +59,26 @@ async def test_what_no_longer_builds_has_drifted(world) -> None:
     assert check.drifted and "no such version" in check.evidence
 
 
-async def test_trouble_of_the_engine_is_no_verdict(world) -> None:
+@pytest.mark.parametrize("trouble", [InfrastructureError("the daemon is gone"), EngineLost("the engine a is gone")])
+async def test_trouble_of_the_engine_is_no_verdict(world, trouble: Exception) -> None:
     await accept(world)
 
     def breaks(request: BuildRequest) -> BuildResult:
-        raise InfrastructureError("the daemon is gone")
+        raise trouble
 
     check, _ = await look(world, builds=breaks)
-    assert check.verdict is None and not check.drifted and "the daemon is gone" in check.evidence
+    assert check.verdict is None and not check.drifted and str(trouble) in check.evidence
+
+
+async def test_an_image_that_cannot_be_removed_takes_no_verdict_away(world, monkeypatch: pytest.MonkeyPatch) -> None:
+    await accept(world)
+
+    async def refuses(*_: object) -> None:
+        raise InfrastructureError("the daemon is gone")
+
+    monkeypatch.setattr(FakeImageBuilder, "remove", refuses)
+    (check,) = [check async for check in check_drift(world.workshop({}, run_id="night"), TERMS)]
+    assert (check.verdict, check.evidence) == (True, "")
 
 
 async def test_another_initial_state_is_told_line_by_line(world, monkeypatch: pytest.MonkeyPatch) -> None:
