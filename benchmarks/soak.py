@@ -8,8 +8,8 @@ ended well, all SEEDS seeds must be there, each accepted or rejected as the book
 accepted one with a trial; every row of the ledger must be a call that the endpoint answered, and what it answered
 without a row must be no more than the calls in flight at a kill.
 Ends with 1 otherwise. The container engine is simulated; with --engine it is the one of this machine, its daemon and
-containerd are among those that kill -9 meets, at four times the intervals, and at the end nothing of ours may be left
-there. That needs root, and the engine for itself.
+containerd are among those that kill -9 meets, at four times the intervals, and at the end nothing with a label of ours
+may be left there. That needs root, and the engine for itself.
 """
 
 import argparse
@@ -170,7 +170,7 @@ class _Endpoint:
 def _soak(folder: Path, given: argparse.Namespace, ballast: Path | None) -> int:
     source = random.Random(given.random)
     simulated_settings(folder, given.seeds)
-    endpoint = _Endpoint(folder / "calls", source)
+    endpoint = _Endpoint(folder / "calls", random.Random(f"{given.random} endpoint"))  # asked at nobody's moments
     done: Counter[str] = Counter()
     with HttpEndpoint([endpoint]) as server:
         command = [sys.executable, __file__, "0", str(given.seeds), "--child", str(folder), server.url]
@@ -211,7 +211,8 @@ def _soak(folder: Path, given: argparse.Namespace, ballast: Path | None) -> int:
                 break
         print(f"done to it: {dict(done)}; refused by the endpoint: {dict(endpoint.refused)}; at last: exit {codes}")
         unwell = [f"the last run ended with {codes[-1]}"] if codes[-1] else []
-        unwell += _left_in_the_engine() if given.engine else []
+        if given.engine:
+            unwell += _left_in_the_engine() if done["engine"] else ["the engine was never killed: let it run longer"]
         return _judged(folder, endpoint, done["run"] + 1, given.seeds, unwell)
 
 
@@ -219,12 +220,14 @@ def _kill_engine() -> None:
     """kill -9 of the daemon and its containerd, while containers run; a new one after some seconds."""
     for name in ("dockerd", "containerd"):
         subprocess.run(["pkill", "-KILL", "-x", name])
-    time.sleep(ENGINE_S)
-    start_daemon()
+    try:
+        time.sleep(ENGINE_S)
+    finally:
+        start_daemon()
 
 
 def _left_in_the_engine() -> list[str]:
-    """Containers and images of the soak's runs."""
+    """Containers and images with the label of one of the soak's runs."""
     client, ours = connect(), {"label": [RUN_LABEL]}
     rows = [*client.api.containers(all=True, filters=ours), *client.api.images(filters=ours)]
     found = [row for row in rows if row["Labels"][RUN_LABEL].startswith(RUNS)]

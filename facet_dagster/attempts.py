@@ -46,16 +46,15 @@ async def roll_out(seed_id: str, workshop: Workshop, slots: asyncio.Semaphore | 
     task = bench.body(Task, Component.TASK)
     done = _graded(bench, task)
     missing = [attempt for attempt in range(workshop.rollouts.attempts) if attempt not in done]
-    if missing:
-        async with slots:
-            await _affordable(workshop)
-            await bench.ensure_image()
-        if workshop.harbor is not None:  # the task as it now stands, whole before anybody reads it
-            export_accepted(bench, task.rounds, workshop.store.rows(ComponentVersion, seed_id))
+    if missing and workshop.harbor is not None:  # the task as it now stands, whole before anybody reads it
+        export_accepted(bench, task.rounds, workshop.store.rows(ComponentVersion, seed_id))
+    ensuring = asyncio.Lock()
 
     async def one(attempt: int) -> Trial:
         async with slots:
             await _affordable(workshop)
+            async with ensuring:  # before each: its engine may have been lost, and the image with it
+                await bench.ensure_image()
             made = _by_harbor if workshop.harbor is not None else _attempt
             return await made(bench, task, attempt)
 

@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TypeVar
 
 from facet_dagster.adapters.docker_calls import NO_PERMISSION
-from facet_dagster.errors import EngineUnavailable
+from facet_dagster.errors import EngineLost, EngineUnavailable
 from facet_dagster.ports import Container, ImageBuilder, Sandbox
 from facet_dagster.records.container import BuildRequest, BuildResult, ContainerSpec
 
@@ -82,6 +82,9 @@ class PatientEngine:
                 until = self._missed() if until is None else until
                 if not await self._answers_before(until):
                     raise
+            except EngineLost:  # one of several; others answer
+                self._found()
+                raise
             else:
                 self._found()
                 return done

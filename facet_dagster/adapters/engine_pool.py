@@ -23,13 +23,17 @@ GLANCE_S = 5.0  # that such a look may keep a new seed waiting
 
 @dataclass(frozen=True)
 class PoolEngine:
-    """One engine of a pool: the address that names it, its ports, its share of the work, whether it still answers."""
+    """One engine of a pool: the address that names it, its ports, its share of the work.
+
+    `answers`: whether it still does; `ready`: whether one that answers again has what seeds are built on.
+    """
 
     host: str
     builder: ImageBuilder
     sandbox: Sandbox
     cpus: float
     answers: Callable[[], Awaitable[bool]]
+    ready: Callable[[], Awaitable[bool]]
 
 
 class EnginePool:
@@ -37,8 +41,9 @@ class EnginePool:
 
     Trouble with an engine that answers no longer raises EngineLost, and so does opening a container for any of its
     seeds before their images are found or built elsewhere: the walk that is begun anew does that.
-    Where none is left, EngineUnavailable. An engine that answers again gets new seeds again; it is asked when a new
-    seed is placed, every `look_s` seconds at most. `progress` is told of each that is left out, and that is back.
+    Where none is left, EngineUnavailable. An engine that answers again gets new seeds again, and has its old ones where
+    they were not placed elsewhere; it is asked when a seed is looked for or placed, every `look_s` seconds at most.
+    `progress` is told of each that is left out, and that is back.
     """
 
     def __init__(
@@ -52,11 +57,12 @@ class EnginePool:
         self._places: dict[str, PoolEngine] = {}  # by seed
         self._given: Counter[str] = Counter()  # seeds by engine, since one came back: it need not catch up
         self._built: dict[str, PoolEngine] = {}  # by image
-        self._displaced: set[str] = set()  # seeds whose images went with their engine, until they are placed anew
+        self._displaced: dict[str, PoolEngine] = {}  # seeds whose engine was left out, until they are placed anew
+        self._losses: Counter[str] = Counter()  # by engine; work that began before the last one is not its trouble now
 
     async def build(self, request: BuildRequest) -> BuildResult:
         """Build where the seed is."""
-        self._displaced.discard(request.seed)
+        self._displaced.pop(request.seed, None)
         engine = await self._engine_of(request.seed)
         async with self._on(engine):
             result = await engine.builder.build(request)
@@ -68,22 +74,27 @@ class EnginePool:
 
         Of a seed without a place, an engine in trouble counts as one without the image: others may have it.
         """
+        if seed not in self._places:
+            await self._look()
         if seed in self._places:
             return await self._has(self._places[seed], image, seed)
-        self._any_left()
         for engine in tuple(self._alive):
             with suppress(*_OTHERS_TROUBLE):
                 if await self._has(engine, image, seed):
                     return True
+        self._any_left()
         return False
 
     async def _has(self, engine: PoolEngine, image: str, seed: str) -> bool:
+        losses = self._losses[engine.host]
         async with self._on(engine):
             has = await engine.builder.exists(image, seed)
+        if losses != self._losses[engine.host]:
+            raise EngineLost(f"the engine {engine.host} was lost while it was asked")
         if has:
             self._built[image] = engine
             self._place(seed, engine)
-            self._displaced.discard(seed)
+            self._displaced.pop(seed, None)
         return has
 
     async def remove(self, image: str) -> None:
@@ -124,11 +135,14 @@ class EnginePool:
         return bool(self._alive)
 
     async def _ask_again(self, engine: PoolEngine) -> None:
-        if await engine.answers() and engine in self._away:
-            self._away.remove(engine)
-            self._alive.append(engine)
-            self._given.clear()
-            self._progress(f"the engine {engine.host} answers again")
+        if not (await engine.answers() and await engine.ready() and engine in self._away):
+            return
+        self._away.remove(engine)
+        self._alive.append(engine)
+        self._given.clear()
+        for seed in [seed for seed, place in self._displaced.items() if place is engine]:
+            self._places[seed] = self._displaced.pop(seed)
+        self._progress(f"the engine {engine.host} answers again")
 
     async def _engine_of(self, seed: str) -> PoolEngine:
         if seed not in self._places:
@@ -155,22 +169,24 @@ class EnginePool:
 
     @asynccontextmanager
     async def _on(self, engine: PoolEngine) -> AsyncIterator[None]:
+        losses = self._losses[engine.host]
         try:
             yield
         except InfrastructureError as error:
-            if engine in self._alive and await engine.answers():
-                raise
-            self._take_out(engine)
+            answers = losses == self._losses[engine.host] and await engine.answers()
+            if losses == self._losses[engine.host]:  # else somebody else found it dead meanwhile; it may be back
+                if answers:
+                    raise
+                self._take_out(engine)
             if not self._alive:
                 raise EngineUnavailable(NONE_LEFT) from error
             raise EngineLost(f"the engine {engine.host} answers no longer: {error}") from error
 
     def _take_out(self, engine: PoolEngine) -> None:
-        if engine not in self._alive:  # somebody else found it dead meanwhile
-            return
+        self._losses[engine.host] += 1
+        self._looked_at = time.monotonic()
         self._alive.remove(engine)
         self._away.append(engine)
-        self._looked_at = time.monotonic()
-        self._displaced |= {seed for seed, place in self._places.items() if place is engine}
-        self._places = {seed: place for seed, place in self._places.items() if place is not engine}
+        gone = {seed for seed, place in self._places.items() if place is engine}
+        self._displaced |= {seed: self._places.pop(seed) for seed in gone}
         self._progress(f"the engine {engine.host} answers no longer and is left out: its seeds go on elsewhere")

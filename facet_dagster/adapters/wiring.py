@@ -3,6 +3,7 @@
 The only place where the choice between the recorded and a live model is made.
 """
 
+import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from functools import partial
 
 from docker import DockerClient
 
-from facet_dagster.adapters.base_image import ensure_base
+from facet_dagster.adapters.base_image import base_tag, ensure_base
 from facet_dagster.adapters.cached_embedder import CachedEmbedder
 from facet_dagster.adapters.docker_builder import DockerImageBuilder
 from facet_dagster.adapters.docker_calls import engine_errors
@@ -163,13 +164,24 @@ def _open_engines(settings: Settings, run_id: str, progress: Callable[[str], Non
             except InfrastructureError as error:
                 progress(f"the engine {host} is left out: {error}")
                 continue
-            alive = partial(answers, opened.client)
-            engines.append(PoolEngine(host, opened.builder, opened.sandbox, opened.cpus, alive))
+            alive, ready = partial(answers, opened.client), partial(_has_base, opened.client)
+            engines.append(PoolEngine(host, opened.builder, opened.sandbox, opened.cpus, alive, ready))
         if not engines:
             raise EngineUnavailable(f"no engine of FACET_DOCKER_HOSTS answers: {', '.join(settings.docker_hosts)}")
         pool = EnginePool(engines, progress)
         waiting = PatientEngine(pool, pool, pool.answers, progress)
         yield _Pool(waiting, waiting)
+
+
+async def _has_base(client: DockerClient) -> bool:
+    """Whether the engine has what seeds are built on; not so a machine that was set up anew."""
+
+    def look() -> bool:
+        with suppress(InfrastructureError), engine_errors("look for the base image"):
+            return has_image(client, base_tag())
+        return False
+
+    return await asyncio.to_thread(look)
 
 
 @dataclass(frozen=True)

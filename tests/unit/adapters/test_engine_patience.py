@@ -8,7 +8,7 @@ import pytest
 
 from facet_dagster.adapters.docker_calls import NO_PERMISSION, NOT_RUNNING
 from facet_dagster.adapters.engine_patience import PatientEngine
-from facet_dagster.errors import EngineUnavailable, InfrastructureError
+from facet_dagster.errors import EngineLost, EngineUnavailable, InfrastructureError
 from facet_dagster.records.container import BuildRequest, BuildResult, Command, CommandResult, ContainerSpec
 from facet_dagster.testing.sandbox import FakeContainer, FakeImageBuilder, FakeSandbox
 
@@ -112,9 +112,21 @@ async def test_the_next_restart_is_waited_for_like_the_first() -> None:
         await patient.build(REQUEST)
     engine.pings = 0
     assert (await patient.build(REQUEST)).ok
-    engine.pings = 2
+    engine.pings = 1  # it is always asked once
     assert (await patient.build(REQUEST)).ok
     assert [line.split()[-2:] for line in engine.said] == [["at", "most"], ["answers", "again"]] * 2
+
+
+async def test_the_loss_of_one_of_several_says_that_others_answer() -> None:
+    engine = Engine(pings=1_000_000)
+    patient = engine.patient(wait_s=0.01)
+    with pytest.raises(EngineUnavailable):
+        await patient.build(REQUEST)
+    engine.error = EngineLost("the engine a answers no longer")  # type: ignore[assignment]
+    with pytest.raises(EngineLost):
+        await patient.build(REQUEST)
+    engine.error, engine.pings = EngineUnavailable(NOT_RUNNING), 1
+    assert (await patient.build(REQUEST)).ok, "the next time is waited out anew"
 
 
 async def test_an_engine_that_comes_up_answers_pings_before_it_does_anything_else() -> None:

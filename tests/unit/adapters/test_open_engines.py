@@ -8,6 +8,7 @@ from unittest.mock import Mock
 import pytest
 
 from facet_dagster.adapters import wiring
+from facet_dagster.adapters.engine_patience import PatientEngine
 from facet_dagster.errors import EngineUnavailable, InfrastructureError
 from facet_dagster.settings import Settings
 
@@ -54,3 +55,9 @@ def test_a_single_engine_is_waited_for_and_no_pool_gives_it_up(hosts: tuple[str,
     with wiring._open_engines(settings, "run", print) as engine:
         assert isinstance(engine, wiring.Engine)
         assert engine.stand_ins == {"waits for": hosts[0] if hosts else "None"}
+
+
+def test_the_last_of_several_is_waited_for(tmp_path: Path) -> None:
+    settings = Settings(store=str(tmp_path / "store"), out=tmp_path / "out", docker_hosts=("tcp://a", "tcp://b"))
+    with wiring._open_engines(settings, "run", print) as engines:
+        assert isinstance(engines.builder, PatientEngine) and engines.builder is engines.sandbox

@@ -8,7 +8,7 @@ import pytest
 
 from facet_dagster import attempts
 from facet_dagster.attempts import limits_of, roll_out
-from facet_dagster.errors import BudgetSpent
+from facet_dagster.errors import BudgetSpent, EngineLost
 from facet_dagster.records.call import Role
 from facet_dagster.records.rollout import StopReason, Trial
 from facet_dagster.records.terms import RolloutTerms
@@ -99,6 +99,20 @@ async def test_a_bug_in_one_attempt_lets_the_others_come_to_their_ends(bench, mo
     with pytest.raises(ZeroDivisionError):
         await roll_out("s", bench.workshop)
     assert ended == [1, 2]
+
+
+async def test_each_attempt_looks_for_its_image_which_may_be_lost_with_an_engine(bench, monkeypatch):
+    ended = []
+
+    async def attempt(_bench, _task, number):
+        if number == 0:
+            raise EngineLost("the engine a answers no longer")
+        ended.append((number, bench.images))
+
+    monkeypatch.setattr(attempts, "_attempt", attempt)
+    with pytest.raises(EngineLost):
+        await roll_out("s", bench.workshop, asyncio.Semaphore(1))
+    assert ended == [(1, 2), (2, 3)]
 
 
 def test_the_terms_of_a_run_are_the_limits_of_its_trials(tmp_path):
