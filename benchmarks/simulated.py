@@ -2,7 +2,7 @@
 
 Skills, seeds, construction, rollouts, datasets and reports through Dagster on a real store and instance; model and
 container engine are simulated, take no time, and fail at the paper's rates (facet_dagster/testing). Measured, each
-number of seeds (default 7852) in a process of its own: seconds by stage, peak memory of all processes together, what
+number of seeds (default 7852) in a process of its own: seconds and peak memory (all processes) by stage, what
 the store and Dagster's partitions say otherwise than the book, once more after what met trouble was walked again, and
 the funnel query after compaction. Construction and rollouts are runs of at most 250 seeds, `--workers` at a time, each
 in a process of its own, as Dagster's queue makes the runs of a backfill (default: as many as CPUs); with one worker as
@@ -106,8 +106,8 @@ class _Walk:
 
 
 def _measure(folder: Path, seeds: int, workers: int, profile: Path | None) -> int:
-    walk, memory = _Walk(folder, seeds, workers), _Memory()
-    memory.start()
+    walk = _Walk(folder, seeds, workers)
+    MEMORY.start()
     store, began, profiler = ParquetStore(walk.settings().store), time.monotonic(), cProfile.Profile()
     print(f"{seeds} seeds, {workers} run(s) at once", flush=True)
     if profile:
@@ -132,7 +132,7 @@ def _measure(folder: Path, seeds: int, workers: int, profile: Path | None) -> in
     minutes = (time.monotonic() - began) / 60
     print(
         f"all: {minutes:.1f} min, {1_000 * 60 * minutes / seeds:.0f} ms per seed, {len(store.keys(LedgerRow))} calls, "
-        f"peak {memory.peak:.2f} GB [7,852 seeds: <= 45 min, <= 1.5 GB]; different from the book: {len(wrong)}"
+        f"peak {MEMORY.peak:.2f} GB [7,852 seeds: <= 45 min, <= 1.5 GB]; different from the book: {len(wrong)}"
     )
     print("\n".join(wrong[:20]), flush=True)
     return int(bool(wrong))
@@ -167,12 +167,25 @@ class _Memory(threading.Thread):
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
-        self.peak = 0.0  # GB
+        self.peak = self._since = 0.0  # GB
 
     def run(self) -> None:
         while True:
-            self.peak = max(self.peak, sum(map(_held, (os.getpid(), *_children()))))
+            self.look()
             time.sleep(1)
+
+    def look(self) -> None:
+        held = sum(map(_held, (os.getpid(), *_children())))
+        self.peak, self._since = max(self.peak, held), max(self._since, held)
+
+    def of_stage(self) -> float:
+        """The most since the last time that this was asked."""
+        self.look()
+        found, self._since = self._since, 0.0
+        return found
+
+
+MEMORY = _Memory()
 
 
 def _held(process: int) -> float:
@@ -197,7 +210,8 @@ def _told(file: str) -> str:
 def _timed(what: str) -> Iterator[None]:
     wall, cpu = time.monotonic(), _cpu()
     yield
-    print(f"  {what}: {time.monotonic() - wall:.1f} s, {_cpu() - cpu:.1f} s CPU", flush=True)
+    took, used = time.monotonic() - wall, _cpu() - cpu
+    print(f"  {what}: {took:.1f} s, {used:.1f} s CPU, {MEMORY.of_stage():.2f} GB", flush=True)
 
 
 def _cpu() -> float:

@@ -6,6 +6,7 @@ Front doors for the command line and the Dagster assets, like pipeline.py; idemp
 import json
 import shutil
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
 from facet_dagster.datasets.folder import write_whole
@@ -75,11 +76,12 @@ def build_task_dataset(workshop: Workshop) -> TaskCard:
 
 def build_sft_dataset(workshop: Workshop) -> SftCard:
     """Write all trajectories (ATIF; successes, failures and errors apart), and the SFT set under the run's terms."""
-    for trial in workshop.store.rows(Trial):
+    trials = workshop.store.rows(Trial)
+    for trial in trials:
         text = json.dumps(to_atif(trial), ensure_ascii=False, indent=1)
         path = workshop.out / "trajectories" / _shelf(trial) / f"{trial.seed}-{trial.key}.json"
         write_whole(path, text.encode())
-    return make_sft_set(workshop.store, workshop.out / "sft", workshop.sft)
+    return _make_set(trials, workshop.store, workshop.out / "sft", workshop.sft)
 
 
 def make_sft_set(store: Store, directory: Path, terms: SftTerms) -> SftCard:
@@ -87,8 +89,12 @@ def make_sft_set(store: Store, directory: Path, terms: SftTerms) -> SftCard:
 
     Needs no model and no engine. Trials on tasks that do not stand any more are counted as removed.
     """
+    return _make_set(store.rows(Trial), store, directory, terms)
+
+
+def _make_set(trials: Sequence[Trial], store: Store, directory: Path, terms: SftTerms) -> SftCard:
     skills, standing = skills_behind(store), standing_bundles(store)
-    made = export_sft(store.rows(Trial), directory, skills=skills, terms=terms, standing=standing)
+    made = export_sft(trials, directory, skills=skills, terms=terms, standing=standing)
     last = max(store.rows(SftSet), key=lambda each: each.at, default=None)
     if last is None or last.set_id != made.set_id:
         store.put(made)

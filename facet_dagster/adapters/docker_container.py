@@ -1,6 +1,7 @@
 """A running container behind the Container port: commands, files in and out, freezing to an image."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import PurePosixPath
 from uuid import uuid4
 
@@ -9,13 +10,14 @@ from docker.errors import APIError, NotFound
 
 from facet_dagster.adapters.docker_calls import EngineCalls
 from facet_dagster.adapters.docker_exec import CommandRun
-from facet_dagster.adapters.docker_files import first_file, is_regular, pack
+from facet_dagster.adapters.docker_files import Cut, first_file, is_regular, pack
 from facet_dagster.adapters.docker_stream import DockerStream
 from facet_dagster.adapters.docker_watch import api_url, stop_now
 from facet_dagster.records.container import AGENT_USER, WORKDIR, Command, CommandResult, FileEntry, Limits
 from facet_dagster.side_by_side import uninterrupted
 
 FROZEN = "facet-frozen"
+_READS = 5
 
 
 class DockerContainer:
@@ -64,10 +66,19 @@ class DockerContainer:
         return response.status_code == 200
 
     async def read(self, path: str, *, max_bytes: int) -> bytes | None:
-        """The first `max_bytes` of a regular file; None if there is none (links are not followed)."""
+        """The first `max_bytes` of a regular file; None if there is none (links are not followed).
+
+        What a process keeps cutting while it is read is read again, and is empty where it never holds still.
+        """
         return await self._calls.call("read a file of a container", self._read, path, max_bytes)
 
     def _read(self, path: str, max_bytes: int) -> bytes | None:
+        for _ in range(_READS):
+            with suppress(Cut):
+                return self._read_once(path, max_bytes)
+        return b""
+
+    def _read_once(self, path: str, max_bytes: int) -> bytes | None:
         try:
             chunks, state = self._api.get_archive(self._id, path, chunk_size=min(max_bytes + 4096, 1 << 20))
         except NotFound:

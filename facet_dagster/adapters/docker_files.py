@@ -39,12 +39,19 @@ def is_regular(go_mode: int) -> bool:
     return not go_mode & _GO_MODE_TYPE
 
 
+class Cut(Exception):
+    """An archive that ends before what it announced: the file got shorter, or went, while it was packed."""
+
+
 def first_file(chunks: Iterable[bytes], max_bytes: int) -> bytes | None:
-    """The first `max_bytes` of the first regular file of a tar stream; no more of it is read."""
-    with tarfile.open(fileobj=_Reader(iter(chunks)), mode="r|") as archive:
-        member = archive.next()
-        content = archive.extractfile(member) if member is not None and member.isreg() else None
-        return content.read(max_bytes) if content is not None else None
+    """The first `max_bytes` of the first regular file of a tar stream; no more of it is read. Raises Cut."""
+    try:
+        with tarfile.open(fileobj=_Reader(iter(chunks)), mode="r|") as archive:
+            member = archive.next()
+            content = archive.extractfile(member) if member is not None and member.isreg() else None
+            return content.read(max_bytes) if content is not None else None
+    except tarfile.ReadError as error:
+        raise Cut from error
 
 
 class _Reader(io.RawIOBase):

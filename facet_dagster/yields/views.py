@@ -80,7 +80,7 @@ def open_views(store_root: str, sql: str = "") -> duckdb.DuckDBPyConnection:
     for kind in named or KINDS:
         paths = store.paths(kind)
         shown = paths if store.files.local else [str(store.files.fs.unstrip_protocol(path)) for path in paths]
-        connection.execute(f'CREATE VIEW "{kind.table}" AS {_select(kind, shown)}')
+        connection.execute(f'CREATE VIEW "{kind.table}" AS {_select(kind, shown, _twice(connection, shown))}')
     for name, select in DERIVED.items() if derives else ():
         connection.execute(f"CREATE VIEW {name} AS {select}")
     root = store.files.root if store.files.local else str(store.files.fs.unstrip_protocol(store.files.root))
@@ -98,8 +98,19 @@ def _listed(values: list[str]) -> str:
     return "[" + ", ".join("'" + value.replace("'", "''") + "'" for value in values) + "]"
 
 
-def _select(kind: type[StoredRecord], paths: list[str]) -> str:
-    """All rows once: a row that stands in two files (compaction under way) is taken from the compacted one."""
+def _twice(connection: duckdb.DuckDBPyConnection, paths: list[str]) -> bool:
+    """Whether a row stands in two files, as while a compaction is under way."""
+    if len(paths) < 2 or _COMPACTED not in paths[-1]:
+        return False
+    rows = f"SELECT 1 FROM read_parquet({_listed(paths)}) GROUP BY group_, key_ HAVING count(*) > 1 LIMIT 1"
+    return connection.execute(rows).fetchone() is not None
+
+
+def _select(kind: type[StoredRecord], paths: list[str], twice: bool) -> str:
+    """All rows once: one that stands in two files is taken from the compacted one.
+
+    That costs a join, in which DuckDB may hold all records at once, so it is done only where there is such a row.
+    """
     schema = schema_of(kind)
     empty = ", ".join(f'CAST(NULL AS {_sql_type(field.type)}) AS "{field.name}"' for field in schema)
     nothing = f"SELECT {empty}, '' AS file_, 0::BIGINT AS row_ WHERE false"
@@ -121,10 +132,10 @@ def _select(kind: type[StoredRecord], paths: list[str]) -> str:
             UNION ALL
             SELECT * REPLACE ({found}) FROM ({rows}) WHERE "{known}" IS NULL
         """
-    if len(paths) == 1 or _COMPACTED not in paths[-1]:  # no row stands twice
+    if not twice:
         return f"SELECT {columns} FROM ({rows})"
     first = f"PARTITION BY group_, key_ ORDER BY contains(filename, '{_COMPACTED}') DESC, filename, file_row_number"
-    # Only addresses are compared: records are large, and mostly no row stands twice.
+    # Only addresses are compared: records are large.
     return f"""
         SELECT {columns} FROM ({rows}) ANTI JOIN (
             SELECT filename AS file_, file_row_number AS row_

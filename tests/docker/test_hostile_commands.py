@@ -134,6 +134,16 @@ async def test_links_are_not_followed(sandbox: DockerSandbox, base_image: str) -
         assert await container.read("/app/pipe", max_bytes=100) is None
 
 
+async def test_a_file_that_is_cut_all_the_time_is_no_trouble_of_the_engine(
+    sandbox: DockerSandbox, base_image: str
+) -> None:
+    flux = "while :; do head -c 3000000 /dev/zero > /app/flux; : > /app/flux; done"
+    async with sandbox.open(spec(base_image)) as container:
+        assert (await container.run(Command(script=f"setsid bash -c '{flux}' > /dev/null 2>&1 &"))).ok
+        sizes = [len(await container.read("/app/flux", max_bytes=4_000_000) or b"") for _ in range(40)]
+    assert max(sizes) <= 3_000_000
+
+
 async def test_freezing_ends_every_process(sandbox: DockerSandbox, base_image: str) -> None:
     async with sandbox.open(spec(base_image)) as container:
         await container.run(Command(script="(while :; do date >> /app/log; sleep 0.1; done) > /dev/null 2>&1 &"))
