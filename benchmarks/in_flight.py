@@ -177,7 +177,13 @@ class _Raw:
         tag = f"facet-bench:{uuid4().hex[:12]}"
         arguments = {"BASE_IMAGE": self._base}
         said = self._client.api.build(
-            fileobj=BytesIO(pack(files)), custom_context=True, tag=tag, rm=True, buildargs=arguments, decode=True
+            fileobj=BytesIO(pack(files)),
+            custom_context=True,
+            tag=tag,
+            rm=True,
+            forcerm=True,
+            buildargs=arguments,
+            decode=True,
         )
         if not any("error" in line for line in said):
             self._images[request.tag()] = tag

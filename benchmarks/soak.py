@@ -33,6 +33,7 @@ from pathlib import Path
 from typing import Any
 
 from facet_dagster import definitions as line
+from facet_dagster.adapters.docker_build_mark import MARKED
 from facet_dagster.adapters.docker_daemon import start_daemon
 from facet_dagster.adapters.docker_labels import RUN_LABEL
 from facet_dagster.adapters.engine import connect
@@ -227,11 +228,14 @@ def _kill_engine() -> None:
 
 
 def _left_in_the_engine() -> list[str]:
-    """Containers and images with the label of one of the soak's runs."""
+    """Containers and images with the label of one of the soak's runs, and containers of steps of their builds."""
     client, ours = connect(), {"label": [RUN_LABEL]}
     rows = [*client.api.containers(all=True, filters=ours), *client.api.images(filters=ours)]
-    found = [row for row in rows if row["Labels"][RUN_LABEL].startswith(RUNS)]
-    return [f"left in the engine: {row.get('Names') or row['RepoTags']}" for row in found]
+    found = [str(row.get("Names") or row["RepoTags"]) for row in rows if row["Labels"][RUN_LABEL].startswith(RUNS)]
+    for row in client.api.containers(all=True):
+        hosts = client.api.inspect_container(row["Id"])["HostConfig"].get("ExtraHosts") or []
+        found += [f"a step of a build, {row['Status']}" for entry in hosts if entry.startswith(MARKED)]
+    return [f"left in the engine: {what}" for what in found]
 
 
 def _pending(folder: Path) -> list[SeedOutcome]:

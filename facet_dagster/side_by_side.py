@@ -32,3 +32,9 @@ async def uninterrupted(work: Awaitable[T]) -> T:
             task.exception()  # looked at, so that asyncio does not report it as never retrieved
         raise cancelled
     return task.result()
+
+
+def told_by_others(work: "asyncio.Future[T]") -> "asyncio.Future[T]":
+    """A work whose failure is met where it is waited for, or is that of something that is told anyway: no report."""
+    work.add_done_callback(lambda done: done.cancelled() or done.exception())
+    return work

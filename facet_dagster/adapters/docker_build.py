@@ -14,7 +14,7 @@ from facet_dagster.adapters.docker_calls import EngineCalls
 from facet_dagster.adapters.docker_files import pack
 from facet_dagster.errors import InfrastructureError
 from facet_dagster.records.container import BuildFault, BuildRequest, BuildResult, FileEntry
-from facet_dagster.side_by_side import uninterrupted
+from facet_dagster.side_by_side import told_by_others, uninterrupted
 
 POLL_S = 0.5
 END_S = 120.0  # for the builder to give up once its steps are killed
@@ -58,7 +58,7 @@ class Build:
 
     async def result(self) -> BuildResult:
         """Build to the end or to a limit; raises InfrastructureError and CacheGone, once the build is ended."""
-        reader = asyncio.ensure_future(self._calls.stream("build an image", self._read))
+        reader = told_by_others(asyncio.ensure_future(self._calls.stream("build an image", self._read)))
         try:
             limit = await self._watch(reader)
             if limit is not None:

@@ -2,11 +2,11 @@
 
 import threading
 from typing import Any
-from uuid import uuid4
 
 from docker import APIClient
 from docker.errors import NotFound
 
+from facet_dagster.adapters.docker_build_mark import new_mark
 from facet_dagster.adapters.docker_watch import memory_ran_out, set_limits, stop_now, written_bytes
 from facet_dagster.records.container import Limits
 
@@ -19,7 +19,7 @@ class BuildGuard:
     def __init__(self, api: APIClient, limits: Limits) -> None:
         self._api = api
         self._limits = limits
-        self._mark = f"facet-build-{uuid4().hex}"
+        self._mark = new_mark()
         self._seen: set[str] = set()
         self._current: str | None = None
         self._ending = threading.Event()

@@ -15,7 +15,7 @@ from facet_dagster.adapters.docker_output import BoundedOutput
 from facet_dagster.adapters.docker_watch import memory_ran_out, stop_now, written_bytes
 from facet_dagster.errors import InfrastructureError
 from facet_dagster.records.container import Command, CommandResult, Limits
-from facet_dagster.side_by_side import uninterrupted
+from facet_dagster.side_by_side import told_by_others, uninterrupted
 
 POLL_S = 0.5
 KILL_AFTER_S = 2.0  # from TERM to KILL inside the container
@@ -55,7 +55,7 @@ class CommandRun:
     async def result(self) -> CommandResult:
         """Run to the end or to a limit. Cancellation and trouble end the container's processes first."""
         exec_id = await self._calls.call("prepare a command", self._create)
-        reader = asyncio.ensure_future(self._calls.stream("run a command", self._read, exec_id))
+        reader = told_by_others(asyncio.ensure_future(self._calls.stream("run a command", self._read, exec_id)))
         try:
             limit = await self._watch(reader)
             if limit is not None:

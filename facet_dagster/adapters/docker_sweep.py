@@ -5,10 +5,12 @@ Only things with our project label are ever looked at.
 
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 
 from docker import DockerClient
 from docker.errors import APIError, ImageNotFound, NotFound
 
+from facet_dagster.adapters.docker_build_mark import of_a_dead_build
 from facet_dagster.adapters.docker_holds import hold_of, is_abandoned, is_hold, is_of_run
 from facet_dagster.adapters.docker_labels import OWNER_LABEL, PROJECT, PROJECT_LABEL, RUN_LABEL, is_dead
 
@@ -55,7 +57,29 @@ def let_go(client: DockerClient, image: str, run_id: str) -> None:
 
 def sweep_dead(client: DockerClient) -> int:
     """Remove all of ours whose owning process on this host is dead; how many things that were."""
-    return _remove_all(client, lambda labels: is_dead(labels.get(OWNER_LABEL, "")), is_abandoned)
+    labelled = _remove_all(client, lambda labels: is_dead(labels.get(OWNER_LABEL, "")), is_abandoned)
+    return labelled + _remove_steps(client)
+
+
+def _remove_steps(client: DockerClient) -> int:
+    """What an engine that was killed amid a build leaves: containers of steps, and the layers that they stood on."""
+    removed = 0
+    for row in client.api.containers(all=True, filters={"status": ["created", "exited", "dead"]}):
+        try:
+            hosts = client.api.inspect_container(row["Id"])["HostConfig"].get("ExtraHosts") or []
+        except NotFound:
+            continue
+        if of_a_dead_build(hosts):
+            removed += remove_container(client, row["Id"])
+            _remove_layer(client, row["ImageID"])
+    return removed
+
+
+def _remove_layer(client: DockerClient, image: str) -> None:
+    """Remove a layer and those below it that nobody names; one that something stands on stays."""
+    with suppress(NotFound):
+        if not client.images.get(image).tags:
+            _remove_tags(client, [image])
 
 
 def remove_run(client: DockerClient, run_id: str) -> int:

@@ -8,9 +8,11 @@ from collections.abc import Callable
 import pytest
 from docker import DockerClient
 
+from facet_dagster.adapters.docker_build_mark import new_mark
 from facet_dagster.adapters.docker_builder import DockerImageBuilder
+from facet_dagster.adapters.docker_debian import has_image
 from facet_dagster.adapters.docker_sandbox import DockerSandbox
-from facet_dagster.adapters.docker_sweep import remove_run
+from facet_dagster.adapters.docker_sweep import remove_run, sweep_dead
 from facet_dagster.records.container import BuildRequest, ContainerSpec, FileEntry
 
 pytestmark = pytest.mark.docker
@@ -121,3 +123,24 @@ async def test_an_image_stays_for_the_run_that_still_needs_it(
     assert not await finds.exists(request.tag(), "s")
     for run in (first, second):
         assert_nothing_left(engine, run)
+
+
+def test_what_an_engine_killed_amid_a_build_leaves_is_swept(engine: DockerClient, base_image: str, run_id: str) -> None:
+    """Containers of build steps have no label of ours, only the mark; so it is with the layer that they stand on."""
+    program = "from facet_dagster.adapters.docker_build_mark import new_mark; print(new_mark())"
+    dead = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.strip()
+    made = []
+    for mark in (dead, new_mark(), f"{dead}-of-somebody-else"):
+        first = engine.containers.create(base_image, ["true"])
+        layer = first.commit(message=mark)
+        first.remove()
+        made.append((engine.containers.create(layer.id, ["true"], extra_hosts={mark: "127.0.0.1"}), layer))
+    try:
+        assert sweep_dead(engine) >= 1
+        left = {row["Id"] for row in engine.api.containers(all=True)}
+        assert [step.id in left for step, _ in made] == [False, True, True]
+        assert [has_image(engine, str(layer.id)) for _, layer in made] == [False, True, True]
+    finally:
+        for step, layer in made[1:]:
+            step.remove()
+            engine.images.remove(layer.id)
