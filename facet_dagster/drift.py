@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from facet_dagster.environment.observe import difference, observe
 from facet_dagster.environment.rebuild import build_request
-from facet_dagster.errors import EngineLost, InfrastructureError
+from facet_dagster.errors import ENGINE_TROUBLE
 from facet_dagster.makers import Bench
 from facet_dagster.records.base import now
 from facet_dagster.records.bundle import Task
@@ -28,7 +28,6 @@ from facet_dagster.tasks import accepted_bench
 from facet_dagster.validation.validate import GATES_VERSION, validate
 from facet_dagster.workshop import Workshop
 
-_TROUBLE = (InfrastructureError, EngineLost)
 MOST_CHANGES = 50  # of one check that are kept
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
@@ -97,9 +96,9 @@ async def _found(bench: Bench, terms: DriftTerms) -> tuple[bool | None, tuple[Ga
                 difference=difference,
             )
         finally:
-            with suppress(*_TROUBLE):  # what cannot be removed now is swept later
+            with suppress(*ENGINE_TROUBLE):  # what cannot be removed now is swept later
                 await workshop.builder.remove(built.image)
-    except _TROUBLE as trouble:
+    except ENGINE_TROUBLE as trouble:
         return None, (), (), f"{type(trouble).__name__}: {trouble}"
     failed = report.failed_gate()
     return report.verdict, report.gates, _changes(bench.environment.e0, state), failed.evidence if failed else ""

@@ -82,6 +82,9 @@ class EngineLost(FacetError, ConnectionError):
     exit_code = 4
 
 
+ENGINE_TROUBLE = (InfrastructureError, EngineLost)  # whatever an engine, or one of several, may be in for
+
+
 class NotObservable(InfrastructureError):
     """A container runs, but what it holds cannot be told; trying again does not help."""
 

@@ -6,12 +6,13 @@ import time
 from io import BytesIO
 
 from docker import DockerClient
-from docker.errors import APIError, ImageNotFound
+from docker.errors import APIError
 
 from facet_dagster.adapters.docker_build_guard import BuildGuard
 from facet_dagster.adapters.docker_build_log import BuildLog
 from facet_dagster.adapters.docker_calls import EngineCalls
 from facet_dagster.adapters.docker_files import pack
+from facet_dagster.adapters.docker_sweep import remove_unnamed
 from facet_dagster.errors import InfrastructureError
 from facet_dagster.records.container import BuildFault, BuildRequest, BuildResult, FileEntry
 from facet_dagster.side_by_side import told_by_others, uninterrupted
@@ -156,17 +157,8 @@ class Build:
 
     def _clean(self) -> None:
         """Remove the untagged layers of a build that made no image; layers that others stand on stay."""
-        layer = self._log.last_layer
-        if layer is None:
-            return
-        try:
-            if not self._client.images.get(layer).tags:
-                self._client.api.remove_image(layer)
-        except ImageNotFound:
-            return
-        except APIError as error:
-            if error.status_code != 409:
-                raise
+        if self._log.last_layer is not None:
+            remove_unnamed(self._client, self._log.last_layer)
 
     def _result(self, fault: BuildFault | None, closing: str) -> BuildResult:
         return BuildResult(

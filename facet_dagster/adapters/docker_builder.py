@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass
 
 from docker import DockerClient
-from docker.errors import APIError, ImageNotFound, NotFound
+from docker.errors import ImageNotFound, NotFound
 
 from facet_dagster.adapters.docker_build import Build, CacheGone
 from facet_dagster.adapters.docker_build_args import build_args
@@ -12,7 +12,7 @@ from facet_dagster.adapters.docker_build_refusals import refusal
 from facet_dagster.adapters.docker_calls import EngineCalls
 from facet_dagster.adapters.docker_holds import hold_of
 from facet_dagster.adapters.docker_labels import labels
-from facet_dagster.adapters.docker_sweep import let_go, remove_image
+from facet_dagster.adapters.docker_sweep import let_go, remove_unnamed
 from facet_dagster.errors import InfrastructureError
 from facet_dagster.records.container import BuildFault, BuildRequest, BuildResult
 from facet_dagster.side_by_side import uninterrupted
@@ -56,7 +56,7 @@ class DockerImageBuilder:
             return result.model_copy(update={"fault": BuildFault.FAILED, "log": f"{result.log[-19_000:]}\n{closing}"})
         await self._calls.call("name an image", self._name, made.id, request.tag())
         if before is not None and before.id != made.id:
-            await self._remove_unused(before.id)
+            await uninterrupted(self._calls.call("remove a replaced image", remove_unnamed, self._client, before.id))
         return result.model_copy(update={"user": made.user, "workdir": made.workdir})
 
     async def _attempts(self, request: BuildRequest) -> BuildResult:
@@ -117,17 +117,3 @@ class DockerImageBuilder:
             user=config.get("User") or "",
             workdir=config.get("WorkingDir") or "",
         )
-
-    async def _remove_unused(self, image_id: str) -> None:
-        """Remove the image that had the tag before, unless something stands on it."""
-        await uninterrupted(self._calls.call("remove a replaced image", self._try_to_remove, image_id))
-
-    def _try_to_remove(self, image_id: str) -> None:
-        try:
-            if not self._client.images.get(image_id).tags:  # another run may hold it
-                remove_image(self._client, image_id)
-        except ImageNotFound:
-            return
-        except APIError as error:
-            if error.status_code != 409:
-                raise

@@ -5,7 +5,6 @@ Only things with our project label are ever looked at.
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 
 from docker import DockerClient
 from docker.errors import APIError, ImageNotFound, NotFound
@@ -44,6 +43,18 @@ def remove_image(client: DockerClient, image: str) -> bool:
     return True
 
 
+def remove_unnamed(client: DockerClient, image: str) -> None:
+    """Remove an image and those below it that nobody names; one that is gone, or that something stands on, is fine."""
+    try:
+        if not client.images.get(image).tags:
+            remove_image(client, image)
+    except ImageNotFound:
+        return
+    except APIError as error:
+        if error.status_code != 409:
+            raise
+
+
 def let_go(client: DockerClient, image: str, run_id: str) -> None:
     """Give up a run's hold on an image; the image goes with its untagged layers unless another run holds it."""
     remove_image(client, hold_of(image, run_id=run_id))
@@ -71,15 +82,8 @@ def _remove_steps(client: DockerClient) -> int:
             continue
         if of_a_dead_build(hosts):
             removed += remove_container(client, row["Id"])
-            _remove_layer(client, row["ImageID"])
+            remove_unnamed(client, row["ImageID"])
     return removed
-
-
-def _remove_layer(client: DockerClient, image: str) -> None:
-    """Remove a layer and those below it that nobody names; one that something stands on stays."""
-    with suppress(NotFound):
-        if not client.images.get(image).tags:
-            _remove_tags(client, [image])
 
 
 def remove_run(client: DockerClient, run_id: str) -> int:

@@ -10,12 +10,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
-from facet_dagster.errors import EngineLost, EngineUnavailable, InfrastructureError
+from facet_dagster.errors import ENGINE_TROUBLE, EngineLost, EngineUnavailable, InfrastructureError
 from facet_dagster.ports import Container, ImageBuilder, Sandbox
 from facet_dagster.records.container import BuildRequest, BuildResult, ContainerSpec
 
-# Where all engines are asked, what one of them is in for must not end work that stands on another.
-_OTHERS_TROUBLE = (EngineLost, InfrastructureError)
 NONE_LEFT = "no engine of FACET_DOCKER_HOSTS answers any more"
 LOOK_S = 60.0  # between two looks at engines that were left out, while others work
 GLANCE_S = 5.0  # that such a look may keep a new seed waiting
@@ -79,7 +77,7 @@ class EnginePool:
         if seed in self._places:
             return await self._has(self._places[seed], image, seed)
         for engine in tuple(self._alive):
-            with suppress(*_OTHERS_TROUBLE):
+            with suppress(*ENGINE_TROUBLE):  # here and below: it must not end work that stands on another
                 if await self._has(engine, image, seed):
                     return True
         self._any_left()
@@ -116,7 +114,7 @@ class EnginePool:
     async def discard(self, image: str) -> None:
         """Remove a frozen image, whichever engine has it. What cannot be removed now is swept later."""
         for engine in tuple(self._alive):
-            with suppress(*_OTHERS_TROUBLE):
+            with suppress(*ENGINE_TROUBLE):
                 async with self._on(engine):
                     await engine.sandbox.discard(image)
 
@@ -124,7 +122,7 @@ class EnginePool:
         """Sweep all engines that answer; how many things were removed."""
         removed = 0
         for engine in tuple(self._alive):
-            with suppress(*_OTHERS_TROUBLE):
+            with suppress(*ENGINE_TROUBLE):
                 async with self._on(engine):
                     removed += await engine.sandbox.sweep()
         return removed

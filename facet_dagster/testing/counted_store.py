@@ -8,7 +8,6 @@ from facet_dagster.adapters.parquet_store import ParquetStore
 from facet_dagster.records.authoring import Instruction
 from facet_dagster.records.bundle import Body, ComponentVersion, Origin, SeedOutcome, Status, Task
 from facet_dagster.records.call import CallId, ChatRequest, Completion, Message, Role
-from facet_dagster.records.environment import Environment, Manifest, Materials, ObservedState
 from facet_dagster.records.outcome import Component, Reason, Rejected
 from facet_dagster.records.rollout import StopReason, Trial, Turn
 from facet_dagster.records.seed import ScenarioSeed
@@ -44,19 +43,6 @@ def version(seed: str, sequence: int, component: Component, body: Body) -> Compo
         tokens=10,
         cost_usd=0.0,
         body=body,
-    )
-
-
-def environment(build_repairs: int = 0) -> Environment:
-    """An environment with nothing in it."""
-    return an_environment(
-        build_repairs=build_repairs,
-        manifest=Manifest(directories=[], files=[], apt_packages=[], pip_packages=[], services=[], properties=[]),
-        materials=Materials(
-            apt_packages=[], pip_packages=[], files=[], generators=[], setup_commands=[], services=[], properties=[]
-        ),
-        image="facet-env:0",
-        e0=ObservedState(files=(), packages=(), tools={}, users=(), listening=()),
     )
 
 
@@ -173,7 +159,7 @@ def fill(store: ParquetStore) -> None:
         store.put(version(seed, 0, Component.INSTRUCTION, Instruction(text="old words", clauses={})))
         store.put(version(seed, 1, Component.INSTRUCTION, Instruction(text="Do\nthis  now.", clauses={})))
     for seed, repairs in (("s1", 0), ("s2", 1)):
-        store.put(version(seed, 9, Component.ENVIRONMENT, environment(build_repairs=repairs)))
+        store.put(version(seed, 9, Component.ENVIRONMENT, an_environment(build_repairs=repairs)))
     store.put(version("s1", 10, Component.VALIDATION, report(valid=True)))
     failed = Rejected(component=Component.ENVIRONMENT, reason=Reason.BUILD_FAILED, evidence="e")
     store.put(version("s3", 2, Component.ENVIRONMENT, failed))

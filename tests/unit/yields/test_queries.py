@@ -13,10 +13,9 @@ from facet_dagster.records.outcome import Component, Reason
 from facet_dagster.records.rollout import StopReason
 from facet_dagster.records.seed import ScenarioSeed
 from facet_dagster.records.skill import Family, SkillClass
-from facet_dagster.records.validation import (
-    Diagnosis,
-)
-from facet_dagster.testing.counted_store import call, environment, fill, folder, outcome, report, trial, version
+from facet_dagster.records.validation import Diagnosis
+from facet_dagster.testing.counted_store import call, fill, folder, outcome, report, trial, version
+from facet_dagster.testing.examples import an_environment
 from facet_dagster.yields.views import run_queries, run_query, run_sql
 
 
@@ -49,7 +48,7 @@ def test_built_environments_are_counted_once_per_seed(tmp_path: Path) -> None:
     store = ParquetStore(str(tmp_path))
     fill(store)
     for sequence in (11, 12):
-        store.put(version("s1", sequence, Component.ENVIRONMENT, environment(build_repairs=3)))
+        store.put(version("s1", sequence, Component.ENVIRONMENT, an_environment(build_repairs=3)))
     frame = run_query(str(tmp_path), "funnel").set_index("station")
     assert frame.loc["environments built", "count"] == 2
     assert frame.loc["built at once", "count"] == 1
@@ -75,7 +74,7 @@ def test_a_pending_seed_stands_in_no_figure_of_those_that_ended(tmp_path: Path) 
     without_verdict = report().model_copy(update={"verdict": None})
     for seed, body in (("s4", report()), ("s5", without_verdict), ("s6", report())):  # the last one is being walked
         store.put(ScenarioSeed(seed_id=seed, title=seed, skill_ids=("a",), hypothesis_ids=(), rationale=""))
-        store.put(version(seed, 0, Component.ENVIRONMENT, environment()))
+        store.put(version(seed, 0, Component.ENVIRONMENT, an_environment()))
         store.put(version(seed, 1, Component.VALIDATION, body))
         if seed != "s6":
             store.put(outcome(seed, Status.PENDING, rounds=0))
