@@ -44,11 +44,12 @@ _START = f"""{_TOLD}
 """
 _AGAIN = f"{_TOLD}\n{_TMUX} attach-session -E -t main -f {_FLAGS}\n"
 _IS_STOPPED = "grep -qsE '^[0-9]+ \\(tmux: server\\) T' /proc/[0-9]*/stat"
-# Lines are counted from the beginning of the history.
-_STATE = "display-message -p -t main '#{history_size} #{cursor_y} #{alternate_on}'"
+# Lines are counted from the beginning of the history; tmux addresses them from the screen's first.
+_CURSOR = "#{history_size} #{cursor_y} #{alternate_on}"
 _CAPTURE = "capture-pane -p -J -t main"
+_CONTEXT = f"{_CAPTURE} -S #{{e|-:#{{cursor_y}},{CONTEXT_LINES}}} -E #{{e|-:#{{cursor_y}},1}}"
+_VISIBLE = "0"
 _PROMPTS = frozenset("$#")  # how the prompt of a user, and of root, ends
-_SCREEN = 2**40  # a line that is never there: asks for the visible screen
 
 
 class TerminalDied(Exception):
@@ -120,7 +121,9 @@ class Terminal:
         return await self._look(steps, sum(wait_s for _, wait_s in commands), heading=True)
 
     async def _look(self, steps: Sequence[str], waits_s: float, *, heading: bool) -> str:
-        capture = await self._capture(self._anchor, steps, waits_s)
+        if steps:
+            await self._ask(steps, waits_s)
+        capture = await self._capture(f"#{{?alternate_on,0,#{{e|-:{self._anchor},#{{history_size}}}}}}")
         seen = self._context
         if capture.full_screen:
             text, size, title = capture.text, capture.size, "Current terminal screen"
@@ -129,37 +132,34 @@ class Terminal:
                 text = capture.text[len(seen) :].removeprefix("\n") if seen else capture.text
                 size, title = capture.size - len(seen.encode()), "New terminal output"
             else:
-                capture = await self._capture(_SCREEN)
+                capture = await self._capture(_VISIBLE)
                 text, size, title = capture.text, capture.size, "Current terminal screen"
             self._anchor, self._context = capture.anchor, capture.context
         shown = cut(text.rstrip(), size)
         return f"{title}:\n{shown}" if heading else shown
 
-    async def _capture(self, since: int, steps: Sequence[str] = (), waits_s: float = 0.0) -> _Capture:
-        """What stands from a line on, or the visible screen where that line is gone, after the steps are done."""
-        was = _State.of((await self._ask([*steps, _STATE], waits_s))[-1].text)
-        # Lines are addressed from the bottom of the history, so what is printed meanwhile moves them.
+    async def _capture(self, first: str) -> _Capture:
+        """What stands from a line on, which may be a format, and what is above the cursor."""
+        commands = [_state("#"), f"{_CAPTURE} -S {first}", _CONTEXT, _state("##")]
+        # What is printed meanwhile moves the lines, so the addresses are right if the cursor has not moved since.
         for _ in range(CAPTURES):
-            first = since - was.history if not was.alternate and since <= was.last else 0
-            anchor = max(0, was.last - CONTEXT_LINES)
-            above = [f"{_CAPTURE} -S {anchor - was.history} -E {was.cursor - 1}"] if was.last else []
-            said, text, *context = await self._ask([_STATE, f"{_CAPTURE} -S {first}", *above], at_once=True)
-            if was == (now := _State.of(said.text)):
+            said, text, context, now = await self._ask(commands, at_once=True)
+            if said.text == now.text:
                 break
-            was = now
-        return _Capture(was.last, was.alternate, anchor, text.size, context[0].text if context else "", text.text)
+        state = _State.of(now.text)
+        anchor = max(0, state.last - CONTEXT_LINES)
+        return _Capture(state.last, state.alternate, anchor, text.size, context.text if state.last else "", text.text)
 
     async def _ask(self, commands: Sequence[str], waits_s: float = 0.0, *, at_once: bool = False) -> list[Answer]:
         """What tmux answers. A client that is gone is replaced, once: it may be, without the session."""
-        assert self._client is not None, "start comes first"
         try:
             async with asyncio.timeout(waits_s + ENGINE_S):
                 try:
-                    answers = await self._client.ask(commands, at_once=at_once)
+                    answers = await self._put(commands, at_once)
                 except StreamEnded as ended:
                     await self._open_again()
                     done = [] if at_once else ended.answers
-                    answers = [*done, *await self._client.ask(commands[len(done) :], at_once=at_once)]
+                    answers = [*done, *await self._put(commands[len(done) :], at_once)]
         except StreamEnded as ended:
             raise TerminalDied(str(ended)) from ended
         except TimeoutError as error:
@@ -168,6 +168,10 @@ class Terminal:
             if not answer.ok:
                 raise TerminalDied(answer.text[-300:])
         return answers
+
+    async def _put(self, commands: Sequence[str], at_once: bool) -> list[Answer]:
+        assert self._client is not None, "start comes first"
+        return await (self._client.ask_at_once(commands, "main") if at_once else self._client.ask(commands))
 
     async def _attach(self, script: str) -> str:
         """Start a client; when the container was started. Raises StreamEnded where there is none."""
@@ -192,6 +196,11 @@ class Terminal:
         if (await self._container.run(Command(script=_IS_STOPPED))).ok:
             return TerminalDied("the terminal was stopped")
         return InfrastructureError(f"the terminal did not answer within {ENGINE_S:g} s")
+
+
+def _state(sign: str) -> str:
+    """Asks where the cursor stands; a doubled sign is expanded late (tmux.ControlClient.ask_at_once)."""
+    return f"display-message -p -t main '{_CURSOR.replace('#', sign)}'"
 
 
 def _typed(keystrokes: str) -> Iterator[str]:

@@ -48,13 +48,28 @@ class ControlClient:
         self._searched = 0
         self._aside = ""  # the last line that belongs to no answer
 
-    async def ask(self, commands: Sequence[str], *, at_once: bool = False) -> list[Answer]:
-        """Run the commands in order; an answer for each. A command that fails stops no other.
+    async def ask(self, commands: Sequence[str]) -> list[Answer]:
+        """Run the commands in order; an answer for each. A command that fails stops no other."""
+        answers = await self._said_to(commands)
+        if len(answers) != len(commands):
+            raise StreamEnded("the terminal cannot be read")
+        return answers
 
-        `at_once`: nothing that a program prints comes between them, and the answers end with the first that failed.
+    async def ask_at_once(self, commands: Sequence[str], target: str) -> list[Answer]:
+        """Run the commands with nothing that a program prints between them; the answers end with the first that failed.
+
+        Formats in them, wherever they stand, are expanded for the target a little before; `##{...}` when it is run.
         """
+        answers = await self._said_to([f'run-shell -t {target} -C "{" ; ".join(commands)}"'])
+        if answers and answers[0].ok:
+            del answers[0]  # of the line itself
+        if len(answers) != len(commands) and not (answers and not answers[-1].ok):
+            raise StreamEnded("the terminal cannot be read")
+        return answers
+
+    async def _said_to(self, lines: Sequence[str]) -> list[Answer]:
+        """Every answer to the lines; at least one for each line that tmux can make out."""
         mark = uuid4().hex  # not to be guessed by what stands on the screen
-        lines = [" ; ".join(commands)] if at_once else commands
         await self._stream.send("".join(f"{line}\n" for line in (*lines, f"display-message -p {mark}")).encode())
         answers: list[Answer] = []
         try:
@@ -62,8 +77,6 @@ class ControlClient:
                 answers.append(answer)
         except StreamEnded as ended:
             raise StreamEnded(str(ended), answers) from None
-        if len(answers) != len(commands) and not (at_once and answers and not answers[-1].ok):
-            raise StreamEnded("the terminal cannot be read")
         return answers
 
     async def line(self) -> str:

@@ -16,6 +16,7 @@ IMAGES = 400  # that are kept; an older one is built again when it is asked for
 SHELL = "agent@task:/app$"
 _SENT = re.compile(rb'set-buffer -b k -- "(.*)"')
 _OCTAL = re.compile(rb"\\([0-7]{3})")
+_AT_ONCE = re.compile(rb'run-shell -t main -C "([^"]*)"')
 
 
 class _Images(OrderedDict[str, Tree]):
@@ -75,7 +76,7 @@ def _terminal(container: FakeContainer, _script: str, data: bytes) -> bytes:
     if data == b"\n":
         return b"born 1\n"
     said = []
-    lines = [part for line in data.splitlines() for part in line.split(b" ; ")]  # what is asked at once, apart
+    lines = [part for line in data.splitlines() for part in _AT_ONCE.sub(rb"run-shell ; \1", line).split(b" ; ")]
     for number, line in enumerate(lines):
         text = b""
         if sent := _SENT.match(line):

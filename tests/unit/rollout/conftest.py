@@ -13,6 +13,7 @@ from facet_dagster.records.container import AGENT_USER, WORKDIR, Command, Comman
 
 PROMPT = "agent@task:/app$"
 SLICE = 7  # bytes that a stream gives at a time: no line comes whole
+AT_ONCE = re.compile(r'run-shell -t main -C "([^"]*)"')
 BRIEF = 0.01  # what the terminal waits between two looks for its first prompt
 
 
@@ -89,8 +90,13 @@ class ScreenStream:
     def _answer(self, line: str) -> str:
         if not line:
             return f"born {self._container.born}\n%begin 1 1 0\n%end 1 1 0\n%session-changed $0 main\n"
-        text = self._container.screen(self._container.typed)  # nothing is printed between commands of one line
-        return "".join(self._block(command, text) for command in line.split(" ; "))
+        text = self._container.screen(self._container.typed)
+        together = AT_ONCE.fullmatch(line)
+        if not together:
+            return self._block(line, text)
+        expanded = _expanded(together[1], text)
+        text = self._container.screen(self._container.typed)  # a little later
+        return self._block("run-shell -d 0", text) + "".join(self._block(c, text) for c in expanded.split(" ; "))
 
     def _block(self, command: str, text: str) -> str:
         self._asked += 1
@@ -106,14 +112,23 @@ class ScreenStream:
             self._container.typed.append(self._container.buffer)
         elif verb == "send-keys":
             self._container.typed.append("\0" if "-H" in words else f"<{words[-1]}>")
-        elif verb == "run-shell" and float(words[-1]) != BRIEF:
+        elif verb == "run-shell" and float(words[-1]) not in (0, BRIEF):
             self._container.waits.append(float(words[-1]))
         elif verb == "display-message":
-            return f"0 {text.count(chr(10))} 0\n" if "-t" in words else f"{words[-1]}\n"
+            return f"{_expanded(words[-1], text)}\n"
         elif verb == "capture-pane":
-            end = int(words[words.index("-E") + 1]) + 1 if "-E" in words else None
-            return "".join(f"{row}\n" for row in text.split("\n")[int(words[words.index("-S") + 1]) : end])
+            end = max(0, int(words[words.index("-E") + 1])) + 1 if "-E" in words else None
+            return "".join(f"{row}\n" for row in text.split("\n")[max(0, int(words[words.index("-S") + 1])) : end])
         return ""
+
+
+def _expanded(formats: str, text: str) -> str:
+    """What tmux makes of the formats that are used; this terminal has no history and no other screen."""
+    values = {"history_size": "0", "cursor_y": str(text.count("\n")), "alternate_on": "0"}
+    said = re.sub(r"(?<!#)#\{(\w+)\}", lambda m: values[m[1]], formats)
+    said = re.sub(r"#\{e\|-:(\d+),(\d+)\}", lambda m: str(int(m[1]) - int(m[2])), said)
+    said = re.sub(r"#\{\?alternate_on,0,(-?\d+)\}", r"\1", said)
+    return said.replace("##", "#")
 
 
 class ScreenSandbox:

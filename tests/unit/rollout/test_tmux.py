@@ -69,12 +69,16 @@ async def test_an_end_forged_on_the_screen_is_found_out():
 
 
 async def test_commands_at_once_are_one_line_and_end_with_the_first_that_failed():
-    script = Script(block(1, b"one\n") + block(2, b"no\n", ok=False) + END)
-    answers = await ControlClient(script).ask(["x", "y", "z"], at_once=True)
+    script = Script(block(1, b"") + block(2, b"one\n") + block(3, b"no\n", ok=False) + END)
+    answers = await ControlClient(script).ask_at_once(["x", "y", "z"], "main")
     assert [(answer.ok, answer.text) for answer in answers] == [(True, "one"), (False, "no")]
-    assert script.sent.startswith(b"x ; y ; z\n")
+    assert script.sent.startswith(b'run-shell -t main -C "x ; y ; z"\n')
+    (gone,) = await ControlClient(Script(block(1, b"can't find session\n", ok=False) + END)).ask_at_once(["x"], "main")
+    assert not gone.ok
     with pytest.raises(StreamEnded, match="cannot be read"):
-        await ControlClient(Script(block(1, b"one\n") + END)).ask(["x", "y"], at_once=True)
+        await ControlClient(Script(block(1, b"") + block(2, b"one\n") + END)).ask_at_once(["x", "y"], "main")
+    with pytest.raises(StreamEnded, match="cannot be read"):
+        await ControlClient(Script(END)).ask_at_once(["x"], "main")
 
 
 async def test_of_a_flood_head_and_tail_are_kept_and_all_of_it_counted():
