@@ -1,6 +1,5 @@
 """Sandbox and builder of a simulation: toy tasks, nothing remembered of what is over, the engine failing as fated."""
 
-import re
 from collections import OrderedDict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -8,15 +7,12 @@ from contextlib import asynccontextmanager
 from facet_dagster.errors import InfrastructureError
 from facet_dagster.records.container import BuildFault, BuildRequest, BuildResult, ContainerSpec
 from facet_dagster.testing.fates import Rates, fate_of
+from facet_dagster.testing.prompt_terminal import tmux_says
 from facet_dagster.testing.sandbox import FakeContainer, FakeSandbox, Tree, always_builds
 from facet_dagster.testing.simulated_model import BREAKS
 from facet_dagster.testing.toy_tasks import ToyBuilder, answer, work
 
 IMAGES = 400  # that are kept; an older one is built again when it is asked for
-SHELL = "agent@task:/app$"
-_SENT = re.compile(rb'set-buffer -b k -- "(.*)"')
-_OCTAL = re.compile(rb"\\([0-7]{3})")
-_AT_ONCE = re.compile(rb'run-shell -t main -C "([^"]*)"')
 
 
 class _Images(OrderedDict[str, Tree]):
@@ -72,20 +68,4 @@ def _built(request: BuildRequest) -> BuildResult:
 
 
 def _terminal(container: FakeContainer, _script: str, data: bytes) -> bytes:
-    """tmux in control mode, as far as rollout/terminal.py asks: what is typed is done, the screen shows a prompt."""
-    if data == b"\n":
-        return b"born 1\n"
-    said = []
-    lines = [part for line in data.splitlines() for part in _AT_ONCE.sub(rb"run-shell ; \1", line).split(b" ; ")]
-    for number, line in enumerate(lines):
-        text = b""
-        if sent := _SENT.match(line):
-            work(container, _OCTAL.sub(lambda m: bytes([int(m[1], 8)]), sent[1]).decode())
-        elif line.startswith(b"display-message -p -t"):
-            text = b"0 0 0\n"
-        elif line.startswith(b"display-message -p "):
-            text = line.rpartition(b" ")[2] + b"\n"
-        elif line.startswith(b"capture-pane"):
-            text = SHELL.encode() + b"\n"
-        said.append(b"%%begin 1 %d 1\n%s%%end 1 %d 1\n" % (number, text, number))
-    return b"".join(said)
+    return tmux_says(data, lambda typed: work(container, typed))

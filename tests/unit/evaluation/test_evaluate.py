@@ -2,7 +2,6 @@
 
 import json
 import re
-import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,12 +24,12 @@ from facet_dagster.rollout.journal import journal
 from facet_dagster.rollout.trial import begin
 from facet_dagster.testing.memory_ledger import MemoryLedger
 from facet_dagster.testing.memory_store import MemoryStore
+from facet_dagster.testing.prompt_terminal import tmux_says
 from facet_dagster.testing.sandbox import FakeContainer, FakeImageBuilder, FakeSandbox, always_builds
 from facet_dagster.testing.scripted_model import ScriptedModel
 from facet_dagster.validation.candidate import Candidate
 
 OK = CommandResult(exit_code=0, output="", seconds=0.0)
-PROMPT = "agent@task:/app$"
 SOLVE = "echo 1 > /app/x\n"
 
 
@@ -58,20 +57,13 @@ def engine(container: FakeContainer, command: Command) -> CommandResult:
 
 
 def terminal(container: FakeContainer, script: str, data: bytes) -> bytes:
-    """tmux in control mode, whose screen is a prompt; typing what solves the task writes the file."""
-    said = []
-    for line in re.split(r"\n| ; ", data.decode())[:-1]:
-        if not line:
-            said.append("born 17\n")
-            continue
-        verb, *words = shlex.split(line.replace("\\", "\\\\"))
-        if verb == "set-buffer" and SOLVE in re.sub(r"\\(\d{3})", lambda m: chr(int(m[1], 8)), words[-1]):
+    """A screen with a prompt; typing what solves the task writes the file."""
+
+    def typed(text: str) -> None:
+        if SOLVE in text:
             container.files["/app/x"] = b"1"
-        answers = {"display-message": "0 0 0" if "-t" in words else words[-1:], "capture-pane": PROMPT}
-        text = answers.get(verb, "")
-        body = "".join(text)
-        said.append(f"%begin 1 1 1\n{body}{chr(10) if body else ''}%end 1 1 1\n")
-    return "".join(said).encode()
+
+    return tmux_says(data, typed)
 
 
 def say(keys: list[str], *, done: bool) -> str:
