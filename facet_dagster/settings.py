@@ -29,6 +29,7 @@ CHAT_ROLES = (Role.AUTHOR, Role.JUDGE, Role.TEACHER)
 
 _ENGINE = r"^(unix|tcp|ssh|http|https)://\S+$"
 _URL = r"^https?://[A-Za-z0-9.:_-]+(/\S*)?$"
+_SERVER = r"^http://[A-Za-z0-9.-]+(:\d+)?$"
 
 
 class _Section(BaseModel):
@@ -106,6 +107,7 @@ class Settings(_Section):
     out: Path = PROJECT / "data" / "out"
     dagster_home: Path = PROJECT / "data" / "dagster"
     docker_hosts: tuple[Annotated[str, Field(pattern=_ENGINE)], ...] = ()  # engines to share the work; else DOCKER_HOST
+    package_cache: str | None = Field(default=None, pattern=_SERVER)  # as builds reach it (deploy/package-cache)
     organisation: str = Field(default="facet-dagster", pattern=r"^[a-z0-9][a-z0-9-]*$")
     models: Models = Models()
     budget: Budget = Budget()
@@ -127,6 +129,7 @@ _VARIABLES: dict[str, tuple[str, ...]] = {
     "FACET_STORE": ("store",),
     "FACET_OUT": ("out",),
     "FACET_DAGSTER_HOME": ("dagster_home",),
+    "FACET_PACKAGE_CACHE": ("package_cache",),
     "FACET_LLM_BASE_URL": ("models", "base_url"),
     "FACET_LLM_API_KEY": ("models", "api_key"),
     "FACET_LLM_TIMEOUT": ("models", "timeout_s"),

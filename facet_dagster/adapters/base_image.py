@@ -46,8 +46,8 @@ def _dockerfile() -> str:
     return recipe() + _LOCAL_LAYER
 
 
-def ensure_base(client: DockerClient, progress: Progress) -> str:
-    """The tag of the local base image; built if it is not there.
+def ensure_base(client: DockerClient, progress: Progress, package_cache: str | None = None) -> str:
+    """The tag of the local base image; built if it is not there, with packages from the cache where there is one.
 
     Raises SettingsError where no Debian root can be had, InfrastructureError where the build fails.
     """
@@ -65,7 +65,8 @@ def ensure_base(client: DockerClient, progress: Progress) -> str:
                     FileEntry.of("ca.crt", host_bundle(os.environ).read_bytes()),
                 ]
             )
-            _build(client, tag, context, build_args(dockerfile, os.environ, base_image=root))
+            arguments = build_args(dockerfile, os.environ, base_image=root, package_cache=package_cache)
+            _build(client, tag, context, arguments)
     return tag
 
 

@@ -12,6 +12,7 @@ from facet_dagster.adapters.docker_build_refusals import refusal
 from facet_dagster.adapters.docker_calls import EngineCalls
 from facet_dagster.adapters.docker_holds import hold_of
 from facet_dagster.adapters.docker_labels import labels
+from facet_dagster.adapters.docker_packages import control_of, outage
 from facet_dagster.adapters.docker_sweep import let_go, remove_unnamed
 from facet_dagster.errors import InfrastructureError
 from facet_dagster.records.container import BuildFault, BuildRequest, BuildResult
@@ -30,22 +31,30 @@ class _Image:
 
 
 class DockerImageBuilder:
-    """Builds for one run on top of the local base image. Engine trouble raises InfrastructureError."""
+    """Builds for one run on top of the local base image. Engine trouble raises InfrastructureError.
 
-    def __init__(self, client: DockerClient, *, run_id: str, base_image: str) -> None:
+    `package_cache`: where packages come from; None is what the environment says (docker_build_args.py).
+    """
+
+    def __init__(self, client: DockerClient, *, run_id: str, base_image: str, package_cache: str | None = None) -> None:
         self._client = client
         self._run_id = run_id
         self._base_image = base_image
+        self._package_cache = package_cache
         self._calls = EngineCalls()
 
     async def build(self, request: BuildRequest) -> BuildResult:
-        """Build under the request's limits; a failed or cancelled build leaves neither container nor layer."""
+        """Build under the request's limits; a failed or cancelled build leaves neither container nor layer.
+
+        Raises InfrastructureError, too, where it failed while no package can be fetched at all.
+        """
         refused = refusal(request.dockerfile)
         if refused is not None:
             return BuildResult(image=request.tag(), fault=BuildFault.FAILED, log=refused, seconds=0.0)
         before = await self._inspect(request.tag())
         result = await self._attempts(request)
         if not result.ok:
+            await self._look_for_an_outage(request)
             return result
         made = await self._inspect(self._hold(request.tag()))
         if made is None:
@@ -60,7 +69,9 @@ class DockerImageBuilder:
         return result.model_copy(update={"user": made.user, "workdir": made.workdir})
 
     async def _attempts(self, request: BuildRequest) -> BuildResult:
-        arguments = build_args(request.dockerfile, os.environ, base_image=self._base_image)
+        arguments = build_args(
+            request.dockerfile, os.environ, base_image=self._base_image, package_cache=self._package_cache
+        )
         owned = labels(run_id=self._run_id, seed=request.seed, purpose="environment")
         for _ in range(_ATTEMPTS):
             build = Build(
@@ -76,6 +87,16 @@ class DockerImageBuilder:
             except CacheGone as error:
                 last = error
         raise InfrastructureError(f"cached layers vanish during the build: {last}")
+
+    async def _look_for_an_outage(self, failed: BuildRequest) -> None:
+        control = control_of(failed)
+        if control is None:
+            return
+        result = await self._attempts(control)
+        if result.ok:
+            await self.remove(control.tag())
+        if reason := outage(result):
+            raise InfrastructureError(f"packages cannot be fetched: {reason}")
 
     async def exists(self, image: str, seed: str) -> bool:
         """Whether the engine has the image; where it has, this run holds it from now on."""

@@ -148,19 +148,19 @@ def _per_million(prices: Mapping[Role, Price]) -> dict[Role, tuple[float, float]
 def _open_engines(settings: Settings, run_id: str, progress: Callable[[str], None]) -> Iterator["Engine | _Pool"]:
     """The one engine that answers here, or those that the settings name, without those that do not answer."""
     in_flight = settings.rollouts.in_flight + settings.construction.seeds_in_flight
-    starts = settings.rollouts.starts
+    starts, cache = settings.rollouts.starts, settings.package_cache
+    opened_with = partial(open_engine, run_id, progress, in_flight=in_flight, starts=starts, package_cache=cache)
     hosts = tuple(dict.fromkeys(settings.docker_hosts))
     if len(hosts) < 2:
         host = hosts[0] if hosts else None
-        with open_engine(run_id, progress, host=host, in_flight=in_flight, starts=starts) as engine:
+        with opened_with(host=host) as engine:
             yield engine
         return
     with ExitStack() as stack:
         engines = []
         for host in hosts:
             try:
-                opening = open_engine(run_id, progress, host=host, in_flight=in_flight, starts=starts, patient=False)
-                opened = stack.enter_context(opening)
+                opened = stack.enter_context(opened_with(host=host, patient=False))
             except InfrastructureError as error:
                 progress(f"the engine {host} is left out: {error}")
                 continue
@@ -201,22 +201,24 @@ def open_engine(
     in_flight: int = 0,
     starts: int | None = None,
     patient: bool = True,
+    package_cache: str | None = None,
 ) -> Iterator[Engine]:
     """The engine with the base image. Sweeps what dead runs left there first, and what this one made last.
 
     `host`: its address; None is what DOCKER_HOST says. `in_flight`: containers in which something runs at the same
     time, where they are more than usual. `starts`: containers that start at the same time; None is two for each of the
-    engine's CPUs. `patient`: new work waits for an engine that is restarted, since there is no other.
+    engine's CPUs. `patient`: new work waits for an engine that is restarted, since there is no other. `package_cache`:
+    where builds fetch packages, in place of the mirrors (Settings).
     """
     client = connect(host)
     with engine_errors("sweep what dead runs left behind"):
         swept = sweep_dead(client)
     if swept:
         progress(f"removed {swept} container(s) and image(s) that a dead run had left behind")
-    base = ensure_base(client, progress)
+    base = ensure_base(client, progress, package_cache)
     with engine_errors("ask the engine what it has"):
         stand_ins, cpus = _stand_ins(client, base), float(client.info().get("NCPU") or 1)
-    builder = DockerImageBuilder(client, run_id=run_id, base_image=base)
+    builder = DockerImageBuilder(client, run_id=run_id, base_image=base, package_cache=package_cache)
     most = max(USUAL_IN_FLIGHT, in_flight)
     sandbox = DockerSandbox(client, run_id=run_id, in_flight=most, starts=starts or round(2 * cpus))
     waiting = PatientEngine(builder, sandbox, partial(answers, client), progress)

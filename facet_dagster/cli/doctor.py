@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import openai
+import requests
 from rich.console import Console
 from rich.markup import escape
 
@@ -30,16 +31,17 @@ def examine(settings: Settings) -> list[Finding]:
     return [
         Finding("python", sys.version_info >= (3, 11), sys.version.split()[0], "use Python 3.11 or newer"),
         *(finding for host in settings.docker_hosts or (None,) for finding in _engine(host)),
+        *_package_cache(settings.package_cache),
         _embedder(settings),
         _model(settings),
         Finding("skills", settings.skills.exists(), str(settings.skills), "set FACET_SKILLS to a source of skills"),
     ]
 
 
-def fix(progress: Callable[[str], None]) -> None:
+def fix(settings: Settings, progress: Callable[[str], None]) -> None:
     """Bring an engine and the base image. Raises EngineUnavailable or SettingsError with what to do."""
     ensure_engine(progress)
-    ensure_base(connect(), progress)
+    ensure_base(connect(), progress, settings.package_cache)
 
 
 def report(findings: list[Finding], console: Console) -> bool:
@@ -64,6 +66,18 @@ def _engine(host: str | None) -> list[Finding]:
         Finding("engine", True, f"Docker {version}{at}"),
         Finding("base image", present, tag if present else "not built yet", "run: facet doctor --fix"),
     ]
+
+
+def _package_cache(address: str | None) -> list[Finding]:
+    if address is None:
+        return []
+    try:
+        served = requests.get(f"{address}/simple/pip/", timeout=10)
+    except requests.RequestException:
+        advice = "start it (docs/scaling.md), or unset FACET_PACKAGE_CACHE"
+        return [Finding("package cache", False, f"{address} does not answer", advice)]
+    detail = f"{address} {'serves packages' if served.ok else f'answers {served.status_code}'}"
+    return [Finding("package cache", served.ok, detail, "look at its log; can it reach the mirrors?")]
 
 
 def _embedder(settings: Settings) -> Finding:

@@ -38,10 +38,10 @@ def doctor(
     profile: Profile = None,
 ) -> None:
     """Check what a run needs; with --fix bring what is missing."""
-    console = make_console()
+    console, settings = make_console(), read_settings(profile)
     if fix:
-        doctoring.fix(lambda line: console.print(line, style="dim", highlight=False))
-    if not doctoring.report(doctoring.examine(read_settings(profile)), console):
+        doctoring.fix(settings, lambda line: console.print(line, style="dim", highlight=False))
+    if not doctoring.report(doctoring.examine(settings), console):
         raise typer.Exit(2)
 
 

@@ -64,6 +64,12 @@ def test_ports_are_open_on_the_loopback_only() -> None:
     assert read("kubernetes/values.yaml")["dagsterWebserver"]["service"]["type"] == "ClusterIP"
 
 
+def test_the_package_cache_is_open_on_dockers_bridge_only() -> None:
+    (service,) = read("package-cache/compose.yaml")["services"].values()
+    assert service["ports"] == ["${PACKAGE_CACHE_ADDRESS:-172.17.0.1}:3142:3142"]
+    assert service["image"].startswith("${PACKAGE_CACHE_IMAGE:-")
+
+
 def test_passwords_are_asked_for_and_have_no_default() -> None:
     text = (DEPLOY / "compose.yaml").read_text()
     for secret in ("POSTGRES_PASSWORD", "S3_KEY", "S3_SECRET"):
