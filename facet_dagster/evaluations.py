@@ -47,8 +47,7 @@ def evaluate_folder(
     tasks = load_folder(tasks_of(settings), only)
     store = ParquetStore(settings.store)
     asked = open_models(settings, models, store, run_id)
-    in_flight, cache = settings.rollouts.in_flight, settings.package_cache
-    with open_engine(run_id, progress, in_flight=in_flight, package_cache=cache) as engine:
+    with open_engine(run_id, progress, in_flight=settings.rollouts.in_flight) as engine:
         hall = Hall(
             builder=engine.builder,
             sandbox=engine.sandbox,

@@ -30,12 +30,13 @@ def build_args(
 
 
 def _by_cache(cache: str, environ: Mapping[str, str]) -> dict[str, str]:
-    """The cache as a proxy for apt, which uses plain HTTP, and as an index for pip."""
+    """The cache as proxy for apt, which uses plain HTTP, and as index for pip where the environment names none."""
     host = urlsplit(cache).hostname or ""
-    direct = [environ.get("no_proxy") or environ.get("NO_PROXY") or "", "localhost", "127.0.0.1", host]
+    direct = [environ.get("no_proxy") or environ.get("NO_PROXY"), "localhost,127.0.0.1,0.0.0.0,::1", host]
     spared = ",".join(filter(None, direct))
     proxy = {"http_proxy": cache, "HTTP_PROXY": cache, "no_proxy": spared, "NO_PROXY": spared}
-    return proxy | {"PIP_INDEX_URL": f"{cache}/simple/", "PIP_TRUSTED_HOST": host}
+    own_index = any(environ.get(name) for name in _INDEXES)
+    return proxy if own_index else proxy | {"PIP_INDEX_URL": f"{cache}/simple", "PIP_TRUSTED_HOST": host}
 
 
 def _reachable_indexes(environ: Mapping[str, str]) -> dict[str, str]:

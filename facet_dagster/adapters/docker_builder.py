@@ -12,7 +12,7 @@ from facet_dagster.adapters.docker_build_refusals import refusal
 from facet_dagster.adapters.docker_calls import EngineCalls
 from facet_dagster.adapters.docker_holds import hold_of
 from facet_dagster.adapters.docker_labels import labels
-from facet_dagster.adapters.docker_packages import control_of, outage
+from facet_dagster.adapters.docker_packages import control, control_of, outage
 from facet_dagster.adapters.docker_sweep import let_go, remove_unnamed
 from facet_dagster.errors import InfrastructureError
 from facet_dagster.records.container import BuildFault, BuildRequest, BuildResult
@@ -54,7 +54,8 @@ class DockerImageBuilder:
         before = await self._inspect(request.tag())
         result = await self._attempts(request)
         if not result.ok:
-            await self._look_for_an_outage(request)
+            if (asked := control_of(request)) is not None:
+                await self._pass(asked)
             return result
         made = await self._inspect(self._hold(request.tag()))
         if made is None:
@@ -88,15 +89,15 @@ class DockerImageBuilder:
                 last = error
         raise InfrastructureError(f"cached layers vanish during the build: {last}")
 
-    async def _look_for_an_outage(self, failed: BuildRequest) -> None:
-        control = control_of(failed)
-        if control is None:
-            return
-        result = await self._attempts(control)
-        if result.ok:
-            await self.remove(control.tag())
-        if reason := outage(result):
-            raise InfrastructureError(f"packages cannot be fetched: {reason}")
+    async def packages_come(self) -> None:
+        """Raise InfrastructureError where builds reach no source of apt, or no index of pip."""
+        await self._pass(control(("apt", "pip"), "control"))
+
+    async def _pass(self, asked: BuildRequest) -> None:
+        result = await self._attempts(asked)
+        if not result.ok:
+            raise InfrastructureError(f"packages cannot be fetched: {outage(result)}")
+        await self.remove(asked.tag())
 
     async def exists(self, image: str, seed: str) -> bool:
         """Whether the engine has the image; where it has, this run holds it from now on."""

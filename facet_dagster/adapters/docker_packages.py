@@ -6,39 +6,47 @@ Dockerfile, and what its log says. Building it is docker_builder.py's.
 """
 
 import re
+from collections.abc import Iterable
 from uuid import uuid4
 
-from facet_dagster.records.container import BuildFault, BuildRequest, BuildResult
+from facet_dagster.records.container import BuildRequest, BuildResult
 
-CONTROL_S = 180.0  # for a package of a few kilobytes
-_DECLARED = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_TRUSTED_HOST", "PIP_CERT")
-_HEAD = "ARG BASE_IMAGE\nFROM ${BASE_IMAGE}\n" + "".join(f"ARG {name}\n" for name in _DECLARED)
-_FETCHES = {
-    re.compile(r"\bapt(-get)?\b"): "apt-get update && cd /tmp && apt-get download hello",
-    # Said twice, it tells of errors that an index answers.
-    re.compile(r"\bpip3?\b"): "python3 -m pip -vv download --no-cache-dir --no-deps --dest /tmp/control pip",
+CONTROL_S = 180.0
+_OURS = re.compile(r"^FROM \$\{BASE_IMAGE\}", re.MULTILINE)  # others have mirrors of their own
+_NAMED = {"apt": re.compile(r"\bapt(-get)?\b"), "pip": re.compile(r"\bpip3?\b")}
+_HEAD = """ARG BASE_IMAGE
+FROM ${BASE_IMAGE}
+ARG PIP_INDEX_URL
+ARG PIP_TRUSTED_HOST
+ARG PIP_CERT
+"""
+# A cache is asked for nothing that it keeps; an index may lack pip, but it must say so.
+_ASKS = {
+    "apt": """RUN apt-get -eany -o Acquire::Retries=1 -o Acquire::http::No-Cache=true -o Acquire::Languages=none \\
+      update
+""",
+    "pip": """RUN code=$(curl -sSL -m 60 --retry 2 -H 'Cache-Control: no-cache' -o /dev/null -w '%{http_code}' \\
+      ${PIP_CERT:+--cacert "$PIP_CERT"} ${PIP_TRUSTED_HOST:+-k} "${PIP_INDEX_URL:-https://pypi.org/simple}/pip/") \\
+ && echo "pip: the index answers $code" && case $code in 200|404) ;; *) exit 1 ;; esac
+""",
 }
-# An index need not hold the package that the control wants: only what says that nobody answered counts.
-_NOBODY = re.compile(
-    r"Temporary failure|Could not (resolve|connect)|Unable to connect|Failed to fetch|timed? ?out|unreachable"
-    r"|[Cc]onnection (refused|reset)|NewConnectionError|Max retries|ProxyError|SSLError"
-    r"|\b(429|5\d\d) (Client|Server) Error"
-)
+_TELLING = ("E: Failed to fetch", "E: ", "curl: ", "pip: ")  # the more telling first
 
 
 def control_of(failed: BuildRequest) -> BuildRequest | None:
-    """A build that fetches one small package from wherever the failed one fetches; None where that is nowhere."""
-    fetches = [f"RUN {fetch}\n" for names, fetch in _FETCHES.items() if names.search(failed.dockerfile)]
-    if not fetches:
-        return None
-    dockerfile = _HEAD + "".join(fetches)
-    return BuildRequest(seed=failed.seed, dockerfile=dockerfile, context=(), timeout_s=CONTROL_S, fresh=uuid4().hex)
+    """The control of a build that failed; None where that wanted no packages, or is not on the common base."""
+    named = [name for name, pattern in _NAMED.items() if pattern.search(failed.dockerfile)]
+    return control(named, failed.seed) if named and _OURS.search(failed.dockerfile) else None
 
 
-def outage(control: BuildResult) -> str | None:
-    """What keeps packages away, in a line; None where the control got them, or was told that there are none."""
-    if control.fault is BuildFault.LIMIT:
-        return f"nothing came in {CONTROL_S:g} s"
-    if control.ok:
-        return None
-    return next((line.strip()[:300] for line in control.log.splitlines() if _NOBODY.search(line)), None)
+def control(names: Iterable[str], seed: str) -> BuildRequest:
+    """A build that succeeds where the sources of apt, the index of pip, or both can be reached, and only there."""
+    dockerfile = _HEAD + "".join(_ASKS[name] for name in names)
+    return BuildRequest(seed=seed, dockerfile=dockerfile, context=(), timeout_s=CONTROL_S, fresh=uuid4().hex)
+
+
+def outage(control: BuildResult) -> str:
+    """What a control that failed says, in a line."""
+    lines = [line.strip()[:300] for line in control.log.splitlines() if line.strip()]
+    telling = [line for start in _TELLING for line in lines if line.startswith(start)]
+    return next(iter([*telling, *lines[-1:]]), "no reason was given")

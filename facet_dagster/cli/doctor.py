@@ -1,18 +1,21 @@
 """`facet doctor`: what a run needs, what of it is there, and with --fix: bring what is missing."""
 
+import asyncio
 import importlib.util
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import openai
-import requests
+from docker import DockerClient
 from rich.console import Console
 from rich.markup import escape
 
 from facet_dagster.adapters.base_image import base_tag, ensure_base
+from facet_dagster.adapters.docker_builder import DockerImageBuilder
 from facet_dagster.adapters.engine import connect, ensure_engine
-from facet_dagster.errors import FacetError
+from facet_dagster.cli.common import new_run_id
+from facet_dagster.errors import FacetError, InfrastructureError
 from facet_dagster.settings import Settings
 
 
@@ -30,8 +33,7 @@ def examine(settings: Settings) -> list[Finding]:
     """Look at everything a run needs; changes nothing."""
     return [
         Finding("python", sys.version_info >= (3, 11), sys.version.split()[0], "use Python 3.11 or newer"),
-        *(finding for host in settings.docker_hosts or (None,) for finding in _engine(host)),
-        *_package_cache(settings.package_cache),
+        *(finding for host in settings.docker_hosts or (None,) for finding in _engine(host, settings.package_cache)),
         _embedder(settings),
         _model(settings),
         Finding("skills", settings.skills.exists(), str(settings.skills), "set FACET_SKILLS to a source of skills"),
@@ -53,7 +55,7 @@ def report(findings: list[Finding], console: Console) -> bool:
     return all(finding.ok for finding in findings)
 
 
-def _engine(host: str | None) -> list[Finding]:
+def _engine(host: str | None, package_cache: str | None) -> list[Finding]:
     at = f" at {host}" if host else ""
     try:
         client = connect(host)
@@ -62,22 +64,21 @@ def _engine(host: str | None) -> list[Finding]:
     version = client.version()["Version"]
     tag = base_tag()
     present = bool(client.images.list(name=tag))
-    return [
+    findings = [
         Finding("engine", True, f"Docker {version}{at}"),
         Finding("base image", present, tag if present else "not built yet", "run: facet doctor --fix"),
     ]
+    return findings if package_cache is None or not present else [*findings, _package_cache(client, package_cache)]
 
 
-def _package_cache(address: str | None) -> list[Finding]:
-    if address is None:
-        return []
+def _package_cache(client: DockerClient, address: str) -> Finding:
+    """Whether builds get packages through it: asked by a build."""
+    builder = DockerImageBuilder(client, run_id=new_run_id(), base_image=base_tag(), package_cache=address)
     try:
-        served = requests.get(f"{address}/simple/pip/", timeout=10)
-    except requests.RequestException:
-        advice = "start it (docs/scaling.md), or unset FACET_PACKAGE_CACHE"
-        return [Finding("package cache", False, f"{address} does not answer", advice)]
-    detail = f"{address} {'serves packages' if served.ok else f'answers {served.status_code}'}"
-    return [Finding("package cache", served.ok, detail, "look at its log; can it reach the mirrors?")]
+        asyncio.run(builder.packages_come())
+    except InfrastructureError as error:
+        return Finding("package cache", False, f"{address}: {error}", "look at its log (docs/scaling.md)")
+    return Finding("package cache", True, f"builds get packages through {address}")
 
 
 def _embedder(settings: Settings) -> Finding:

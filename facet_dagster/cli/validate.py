@@ -12,7 +12,6 @@ from facet_dagster.adapters.wiring import open_engine
 from facet_dagster.audit.load import load_folder
 from facet_dagster.audit.report import as_html, as_json, percent
 from facet_dagster.audit.run import AuditTerms, Bench, audit, cut_short
-from facet_dagster.cli.common import read_settings
 from facet_dagster.cli.files import check_target, write_file
 from facet_dagster.cli.live import LiveWork
 from facet_dagster.cli.plain import plain
@@ -41,9 +40,7 @@ def validate_folder(
     for file in (json_file, html_file):
         check_target(file)
     tasks = load_folder(directory, only or ())
-    cache = read_settings(asked=()).package_cache
-    run_id = f"validate-{uuid4().hex[:12]}"
-    with open_engine(run_id, lambda line: _note(console, line), package_cache=cache) as engine:
+    with open_engine(f"validate-{uuid4().hex[:12]}", lambda line: _note(console, line)) as engine:
         terms = AuditTerms(repeats=repeats, controls=controls, in_flight=in_flight, cpus_max=engine.cpus)
         bench = Bench(engine.builder, engine.sandbox, engine.stand_ins)
         began, interrupted = time.monotonic(), False

@@ -8,6 +8,7 @@ from facet_dagster.records.base import Record
 from facet_dagster.records.container import Command
 
 # The image's entry point writes the start time of process 1 here once the services serve (or 20 s have passed).
+ENTRYPOINT = "/usr/local/bin/facet-entrypoint"  # in images with services
 SERVICES_READY = "/run/facet-ready"
 
 
@@ -39,7 +40,7 @@ class Service(Record):
 def wait_for_services(timeout_s: float = 30.0) -> Command:
     """Command that returns once the services of a container just started serve; at once where there are none."""
     waits = f'[ "$(cat {SERVICES_READY} 2>/dev/null)" = "$(cut -d " " -f 22 /proc/1/stat)" ]'
-    script = f"[ -x /usr/local/bin/facet-entrypoint ] || exit 0; until {waits}; do sleep 0.2; done"
+    script = f"[ -x {ENTRYPOINT} ] || exit 0; until {waits}; do sleep 0.2; done"
     return Command(script=script, user="root", workdir="/", timeout_s=timeout_s)
 
 

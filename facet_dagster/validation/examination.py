@@ -11,7 +11,7 @@ from facet_dagster.errors import InfrastructureError
 from facet_dagster.ports import Container, Sandbox
 from facet_dagster.records.authoring import StateDiff
 from facet_dagster.records.container import ContainerSpec
-from facet_dagster.records.environment import ObservedState, wait_for_services
+from facet_dagster.records.environment import ENTRYPOINT, ObservedState, wait_for_services
 from facet_dagster.records.outcome import Component, Reason, Rejected
 from facet_dagster.records.validation import (
     AlternativeResult,
@@ -73,6 +73,7 @@ class Examination:
     tampering: list[TamperingResult] = field(default_factory=list)
     contract: tuple[ContractRow, ...] = ()
     alternative: AlternativeResult | None = None
+    may_serve: bool = True  # no longer, once e0 is known to start no services: no later container is asked
     e0: ObservedState | None = None  # the task's own, or observed
     unobserved: str = ""  # why e0 or eT could not be observed
     solved: Solved | None = None
@@ -102,9 +103,14 @@ class Examination:
         G1 has shown that they come up on e0: raises InfrastructureError where they do not. On `image` they may have
         been broken; that is for the tests to tell, if they still come up on e0 at this time.
         """
-        if (await container.run(wait_for_services())).ok:
+        if not self.may_serve:
             return
-        if image not in {None, self.candidate.image}:
+        waited = await container.run(_WAIT)
+        on_e0 = image in {None, self.candidate.image}
+        if waited.ok:
+            self.may_serve = not on_e0 or waited.output.strip() != _NOTHING
+            return
+        if not on_e0:
             async with self.sandbox.open(self.spec("services")) as fresh:
                 if (await fresh.run(wait_for_services())).ok:
                     return
@@ -135,6 +141,10 @@ class Examination:
         return made.get(gate, 0)
 
 
+_NOTHING = "no services"
+_WAIT = wait_for_services().model_copy(
+    update={"script": f"[ -x {ENTRYPOINT} ] || echo {_NOTHING}; {wait_for_services().script}"}
+)
 Check = Callable[[Examination], Awaitable[GateResult | SkippedGate]]
 
 

@@ -1,5 +1,6 @@
 """The cache of deploy/package-cache before real mirrors: a package is fetched once, and there while they are away."""
 
+import re
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
@@ -16,6 +17,7 @@ from facet_dagster.adapters.docker_build_args import build_args
 from facet_dagster.adapters.docker_builder import DockerImageBuilder
 from facet_dagster.adapters.docker_files import pack
 from facet_dagster.cli.doctor import examine
+from facet_dagster.errors import InfrastructureError
 from facet_dagster.records.container import BuildRequest, FileEntry
 from facet_dagster.settings import Settings
 
@@ -23,9 +25,7 @@ pytestmark = pytest.mark.docker
 
 CONF = (Path(__file__).parents[2] / "deploy" / "package-cache" / "nginx.conf").read_text(encoding="utf-8")
 # Lists and pages grow old at once: what is given while mirrors are away is then what is out of date.
-HASTY = CONF.replace("proxy_cache_valid 200 2m;", "proxy_cache_valid 200 1s;").replace(
-    "proxy_cache_valid 200 10m;", "proxy_cache_valid 200 1s;"
-)
+HASTY = re.sub(r"(proxy_cache_valid 200|resolver_timeout) \d+[sm];", r"\1 1s;", CONF)
 # Debian's nginx in place of the public image, with the CA bundle of this host.
 IMAGE = """ARG BASE_IMAGE
 FROM ${BASE_IMAGE}
@@ -42,6 +42,7 @@ ARG PIP_CERT
 RUN apt-get update && apt-get install -y hello && rm -rf /var/lib/apt/lists/*
 RUN pip install --no-cache-dir iniconfig==2.0.0
 """
+ELSE = WANTED.replace("iniconfig==2.0.0", "tomli-w==1.0.0")
 
 
 class Cache:
@@ -115,20 +116,20 @@ async def run(run_id: str, engine: DockerClient, assert_nothing_left: Callable[.
     assert_nothing_left(engine, run_id)
 
 
-async def build(engine: DockerClient, run: str, base_image: str, address: str) -> None:
+async def build(engine: DockerClient, run: str, base_image: str, address: str, dockerfile: str = WANTED) -> None:
     builder = DockerImageBuilder(engine, run_id=run, base_image=base_image, package_cache=address)
-    wanted = BuildRequest(seed="cached", dockerfile=WANTED, context=(), fresh=uuid4().hex)
+    wanted = BuildRequest(seed="cached", dockerfile=dockerfile, context=(), fresh=uuid4().hex)
     result = await builder.build(wanted)
     assert result.ok, result.log
     environment = engine.images.get(wanted.tag()).attrs["Config"]["Env"]
-    assert not [value for value in environment if "3142" in value or address in value]
+    assert not [value for value in environment if address in value]
     await builder.remove(wanted.tag())
 
 
 async def test_what_one_build_fetched_is_there_for_the_others_also_while_mirrors_are_away(
     cache: Cache, engine: DockerClient, run: str, base_image: str
 ) -> None:
-    assert HASTY.count("200 1s;") == 2
+    assert HASTY.count("200 1s;") == 2 and "resolver_timeout 1s;" in HASTY
     await build(engine, run, base_image, cache.start())
     first = cache.log()
     packages = {what for _, what in first if what.endswith((".deb", ".whl"))}
@@ -138,18 +139,46 @@ async def test_what_one_build_fetched_is_there_for_the_others_also_while_mirrors
     await build(engine, run, base_image, cache.start())
     assert {how for how, what in cache.log() if what in packages} == {"HIT"}
 
-    await build(engine, run, base_image, cache.start(dns=["127.0.0.1"]))  # no name can be resolved
+    address = cache.start(dns=["127.0.0.1"])  # no name can be resolved
+    await build(engine, run, base_image, address)
     away = dict(reversed(pair) for pair in cache.log())
     assert {away[package] for package in packages} == {"HIT"} and "STALE" in away.values()
 
+    # What nobody fetched before is not there, and that is nobody's fault, although all the rest still is.
+    with pytest.raises(InfrastructureError, match="packages cannot be fetched"):
+        await build(engine, run, base_image, address, ELSE)
 
-def test_it_is_no_way_to_other_hosts_and_doctor_knows_it(cache: Cache) -> None:
+
+def test_one_build_cannot_put_a_file_in_another_ones_place(cache: Cache) -> None:
+    """The parts of a name and what is accepted are not mixed up, and a name is not two."""
+    address, page = cache.start(), "/simple/iniconfig/"
+
+    def ask(path: str, accept: str) -> requests.Response:
+        return requests.get(f"{address}{path}", headers={"Accept": accept}, timeout=30)
+
+    shown = ask(page, "text/html").text
+    found = re.search(r"/files/[^\"#]*iniconfig-2\.0\.0-py3-none-any\.whl", shown)
+    assert found
+    assert ask(found[0], ".metadata*/*").content.startswith(b"PK")
+    described = ask(f"{found[0]}.metadata", "*/*")
+    assert described.status_code == 404 or described.text.startswith("Metadata-Version")
+    ask(page.replace("iniconfig", "six%2f..%2finiconfig"), "text/html")
+    ask(page.replace("iniconfig", "iniconfig%2f..%2fsix"), "text/html")
+    assert ask(page, "text/html").text == shown
+
+
+def test_it_is_no_way_to_other_hosts(cache: Cache) -> None:
     address = cache.start()
-    assert requests.get("http://example.com/", proxies={"http": address}, timeout=10).status_code == 403
+    for elsewhere in ("http://example.com/", "http://169.254.169.254/latest/", "http://127.0.0.1:3143/"):
+        assert requests.get(elsewhere, proxies={"http": address}, timeout=10).status_code == 403
 
+
+def test_doctor_asks_it_as_a_build_does(cache: Cache) -> None:
     def found(given: str) -> list[tuple[bool, str]]:
         findings = examine(Settings(package_cache=given))
         return [(each.ok, each.detail) for each in findings if each.what == "package cache"]
 
-    assert found(address) == [(True, f"{address} serves packages")]
-    assert found("http://127.0.0.1:9") == [(False, "http://127.0.0.1:9 does not answer")]
+    address = cache.start()
+    assert found(address) == [(True, f"builds get packages through {address}")]
+    ((ok, said),) = found(cache.start(dns=["127.0.0.1"]))
+    assert not ok and "packages cannot be fetched" in said

@@ -61,11 +61,11 @@ async def test_what_does_not_answer_is_trouble(
     builder: DockerImageBuilder, monkeypatch: pytest.MonkeyPatch, variable: str, dockerfile: str
 ) -> None:
     monkeypatch.setenv(variable, f"http://{NOBODY}/simple")
-    with pytest.raises(InfrastructureError, match=r"packages cannot be fetched: .*[Cc]onnect"):
+    with pytest.raises(InfrastructureError, match=r"packages cannot be fetched: (E|curl): .*[Cc]onnect"):
         await builder.build(asks_for(dockerfile))
 
 
-@pytest.mark.parametrize("status", [429, 502, 503])
+@pytest.mark.parametrize("status", [403, 429, 503])
 @pytest.mark.parametrize(("variable", "dockerfile"), [("http_proxy", APT), ("PIP_INDEX_URL", PIP)])
 async def test_what_answers_that_it_cannot_is_trouble(
     builder: DockerImageBuilder,
@@ -78,7 +78,7 @@ async def test_what_answers_that_it_cannot_is_trouble(
     with server_that_says(status, engine) as place:
         monkeypatch.setenv(variable, f"http://{place}/simple")
         monkeypatch.setenv("PIP_TRUSTED_HOST", place.partition(":")[0])
-        with pytest.raises(InfrastructureError, match=str(status)):
+        with pytest.raises(InfrastructureError, match=rf"packages cannot be fetched: .*\b(?<!:){status}\b"):
             await builder.build(asks_for(dockerfile))
 
 

@@ -36,7 +36,7 @@ if ! docker compose version >/dev/null 2>&1; then
   mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$apt/unpacked"
   keyring=/usr/share/keyrings/debian-archive-keyring.gpg
   # The mirror that this host itself uses, at the next release.
-  mirror=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/*.sources /etc/apt/sources.list.d/*.list 2>/dev/null |
+  mirror=$({ cat /etc/apt/sources.list /etc/apt/sources.list.d/*.sources /etc/apt/sources.list.d/*.list 2>/dev/null || true; } |
     grep -v '^#' | grep -oE 'https?://[^ ]+/debian/?( |$)' | head -1 | tr -d ' ')
   [ -n "$mirror" ] || { echo "no Debian mirror in /etc/apt: the compose plugin cannot be fetched" >&2; exit 1; }
   echo "deb [signed-by=$keyring] $mirror $SUITE main" >"$apt/sources.list"

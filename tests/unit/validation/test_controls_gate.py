@@ -48,7 +48,7 @@ def run(candidate: Candidate, tools: dict[str, Any]) -> Callable[..., Any]:
         **changes: Any,
     ) -> tuple[ValidationReport, Any]:
         def answer(container: FakeContainer, command: Command) -> CommandResult:
-            if command == wait_for_services():
+            if wait_for_services().script in command.script:
                 return waiting(container)
             if "solve.sh" in command.script:
                 container.files["/app/total"] = b"n = 3\n"
@@ -263,6 +263,20 @@ async def test_a_service_that_the_host_is_too_slow_for_is_no_verdict(
 
     report, _ = await run(strict(tools), waiting=waiting)
     assert report.verdict is None and "services" in report.gates[-1].evidence
+
+
+@pytest.mark.parametrize(("said", "waits"), [("no services\n", 1), ("", 6)])
+async def test_where_e0_starts_nothing_no_later_container_is_asked(
+    run: Callable[..., Any], tools: dict[str, Any], said: str, waits: int
+) -> None:
+    asked = []
+
+    def waiting(container: FakeContainer) -> CommandResult:
+        asked.append(container.spec.purpose)
+        return CommandResult(exit_code=0, output=said, seconds=0)
+
+    report, _ = await run(strict(tools), waiting=waiting)
+    assert report.verdict is True and len(asked) == waits, asked
 
 
 async def test_a_service_that_the_solution_has_broken_is_for_the_tests(
