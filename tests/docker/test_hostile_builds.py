@@ -3,7 +3,6 @@
 import asyncio
 import os
 import threading
-from collections.abc import AsyncIterator, Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -30,14 +29,6 @@ def untagged(client: DockerClient) -> set[str]:
 def build_containers(client: DockerClient, marker: str) -> list[str]:
     rows = client.api.containers(all=True)
     return [row["Id"] for row in rows if marker in (row.get("Command") or "")]
-
-
-@pytest.fixture
-async def builder(
-    engine: DockerClient, run_id: str, base_image: str, assert_nothing_left: Callable[..., None]
-) -> AsyncIterator[DockerImageBuilder]:
-    yield DockerImageBuilder(engine, run_id=run_id, base_image=base_image)
-    assert_nothing_left(engine, run_id)
 
 
 async def stopped(builder: DockerImageBuilder, engine: DockerClient, wanted: BuildRequest) -> BuildResult:

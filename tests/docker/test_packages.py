@@ -1,7 +1,7 @@
 """Builds that want packages while nobody gives them any: trouble, not a fault of the Dockerfile."""
 
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -22,14 +22,6 @@ NOBODY = "127.0.0.1:9"
 
 def asks_for(dockerfile: str) -> BuildRequest:
     return BuildRequest(seed="packages", dockerfile=dockerfile, context=())
-
-
-@pytest.fixture
-async def builder(
-    engine: DockerClient, run_id: str, base_image: str, assert_nothing_left: Callable[..., None]
-) -> AsyncIterator[DockerImageBuilder]:
-    yield DockerImageBuilder(engine, run_id=run_id, base_image=base_image)
-    assert_nothing_left(engine, run_id)
 
 
 @contextmanager

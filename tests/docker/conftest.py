@@ -1,0 +1,16 @@
+"""What several tests on the real engine need."""
+
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+from docker import DockerClient
+
+from facet_dagster.adapters.docker_builder import DockerImageBuilder
+
+
+@pytest.fixture
+async def builder(
+    engine: DockerClient, run_id: str, base_image: str, assert_nothing_left: Callable[..., None]
+) -> AsyncIterator[DockerImageBuilder]:
+    yield DockerImageBuilder(engine, run_id=run_id, base_image=base_image)
+    assert_nothing_left(engine, run_id)
