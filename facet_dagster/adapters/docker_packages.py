@@ -45,8 +45,8 @@ def control(names: Iterable[str], seed: str) -> BuildRequest:
     return BuildRequest(seed=seed, dockerfile=dockerfile, context=(), timeout_s=CONTROL_S, fresh=uuid4().hex)
 
 
-def outage(control: BuildResult) -> str:
+def outage(failed: BuildResult) -> str:
     """What a control that failed says, in a line."""
-    lines = [line.strip()[:300] for line in control.log.splitlines() if line.strip()]
+    lines = [line.strip()[:300] for line in failed.log.splitlines() if line.strip()]
     telling = [line for start in _TELLING for line in lines if line.startswith(start)]
     return next(iter([*telling, *lines[-1:]]), "no reason was given")
