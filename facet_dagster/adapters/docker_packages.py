@@ -25,8 +25,9 @@ _ASKS = {
     "apt": """RUN apt-get -eany -o Acquire::Retries=1 -o Acquire::http::No-Cache=true -o Acquire::Languages=none \\
       update
 """,
-    "pip": """RUN code=$(curl -sSL -m 60 --retry 2 -H 'Cache-Control: no-cache' -o /dev/null -w '%{http_code}' \\
-      ${PIP_CERT:+--cacert "$PIP_CERT"} ${PIP_TRUSTED_HOST:+-k} "${PIP_INDEX_URL:-https://pypi.org/simple}/pip/") \\
+    "pip": """RUN usual=$(python3 -c 'from pip._internal.models.index import PyPI; print(PyPI.simple_url)') \\
+ && code=$(curl -sSL -m 60 --retry 2 -H 'Cache-Control: no-cache' -o /dev/null -w '%{http_code}' \\
+      ${PIP_CERT:+--cacert "$PIP_CERT"} ${PIP_TRUSTED_HOST:+-k} "${PIP_INDEX_URL:-$usual}/pip/") \\
  && echo "pip: the index answers $code" && case $code in 200|404) ;; *) exit 1 ;; esac
 """,
 }

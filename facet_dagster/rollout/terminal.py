@@ -45,7 +45,8 @@ _START = f"""{_TOLD}
 _AGAIN = f"{_TOLD}\n{_TMUX} attach-session -E -t main -f {_FLAGS}\n"
 _IS_STOPPED = "grep -qsE '^[0-9]+ \\(tmux: server\\) T' /proc/[0-9]*/stat"
 # Lines are counted from the beginning of the history; tmux addresses them from the screen's first.
-_CURSOR = "#{history_size} #{cursor_y} #{alternate_on}"
+_STATE = "display-message -p -t main '#{history_size} #{cursor_y} #{alternate_on}'"
+_STATE_LATE = _STATE.replace("#{", "##{")  # expanded when it is run (tmux.ControlClient.ask_at_once)
 _CAPTURE = "capture-pane -p -J -t main"
 _CONTEXT = f"{_CAPTURE} -S #{{e|-:#{{cursor_y}},{CONTEXT_LINES}}} -E #{{e|-:#{{cursor_y}},1}}"
 _VISIBLE = "0"
@@ -140,7 +141,7 @@ class Terminal:
 
     async def _capture(self, first: str) -> _Capture:
         """What stands from a line on, which may be a format, and what is above the cursor."""
-        commands = [_state("#"), f"{_CAPTURE} -S {first}", _CONTEXT, _state("##")]
+        commands = [_STATE, f"{_CAPTURE} -S {first}", _CONTEXT, _STATE_LATE]
         # What is printed meanwhile moves the lines, so the addresses are right if the cursor has not moved since.
         for _ in range(CAPTURES):
             said, text, context, now = await self._ask(commands, at_once=True)
@@ -196,11 +197,6 @@ class Terminal:
         if (await self._container.run(Command(script=_IS_STOPPED))).ok:
             return TerminalDied("the terminal was stopped")
         return InfrastructureError(f"the terminal did not answer within {ENGINE_S:g} s")
-
-
-def _state(sign: str) -> str:
-    """Asks where the cursor stands; a doubled sign is expanded late (tmux.ControlClient.ask_at_once)."""
-    return f"display-message -p -t main '{_CURSOR.replace('#', sign)}'"
 
 
 def _typed(keystrokes: str) -> Iterator[str]:

@@ -14,3 +14,9 @@ async def builder(
 ) -> AsyncIterator[DockerImageBuilder]:
     yield DockerImageBuilder(engine, run_id=run_id, base_image=base_image)
     assert_nothing_left(engine, run_id)
+
+
+@pytest.fixture(scope="session")
+def bridge(engine: DockerClient) -> str:
+    """The host's address on Docker's own bridge, as builds reach it."""
+    return str(engine.networks.get("bridge").attrs["IPAM"]["Config"][0].get("Gateway", "172.17.0.1"))

@@ -1,6 +1,7 @@
 """The cache of deploy/package-cache before real mirrors: a package is fetched once, and there while they are away."""
 
 import re
+import subprocess
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
@@ -23,9 +24,11 @@ from facet_dagster.settings import Settings
 
 pytestmark = pytest.mark.docker
 
-CONF = (Path(__file__).parents[2] / "deploy" / "package-cache" / "nginx.conf").read_text(encoding="utf-8")
+PLACE = Path(__file__).parents[2] / "deploy" / "package-cache"
 # Lists and pages grow old at once: what is given while mirrors are away is then what is out of date.
-HASTY = re.sub(r"(proxy_cache_valid 200|resolver_timeout) \d+[sm];", r"\1 1s;", CONF)
+HASTY = re.sub(
+    r"(proxy_cache_valid 200|resolver_timeout) \d+[sm];", r"\1 1s;", (PLACE / "nginx.conf.template").read_text("utf-8")
+)
 # Debian's nginx in place of the public image, with the CA bundle of this host.
 IMAGE = """ARG BASE_IMAGE
 FROM ${BASE_IMAGE}
@@ -48,12 +51,12 @@ ELSE = WANTED.replace("iniconfig==2.0.0", "tomli-w==1.0.0")
 class Cache:
     """The server on a network of its own. `start` begins it anew on what it has; `log` is what it said since."""
 
-    def __init__(self, engine: DockerClient, image: str) -> None:
+    def __init__(self, engine: DockerClient, image: str, bridge: str) -> None:
         self._engine = engine
         self._image = image
         self._network = engine.networks.create(f"facet-test-packages-{uuid4().hex[:8]}")
         self._volume = engine.volumes.create()
-        self._gateway = engine.networks.get("bridge").attrs["IPAM"]["Config"][0].get("Gateway", "172.17.0.1")
+        self._bridge = bridge
         self._container: Container | None = None
 
     def start(self, *, dns: list[str] | None = None) -> str:
@@ -64,13 +67,13 @@ class Cache:
             detach=True,
             network=self._network.name,
             dns=dns or [],
-            ports={"3142/tcp": (self._gateway, None)},
+            ports={"3142/tcp": (self._bridge, None)},
             volumes=[f"{self._volume.name}:/var/cache"],
         )
         for _ in range(100):
             self._container.reload()
             for port in self._container.ports.get("3142/tcp") or []:
-                address = f"http://{self._gateway}:{port['HostPort']}"
+                address = f"http://{self._bridge}:{port['HostPort']}"
                 with suppress(requests.ConnectionError):
                     requests.get(address, timeout=10)
                     return address
@@ -78,7 +81,7 @@ class Cache:
         raise AssertionError(self._container.logs())
 
     def log(self) -> list[tuple[str, str]]:
-        """How each request was answered, and for what: ("HIT", "deb.debian.org/…")."""
+        """How each request was answered, and for what: ("HIT", "mirror/path")."""
         assert self._container is not None
         lines = [line.split() for line in self._container.logs(stderr=False).decode().splitlines()]
         return [(line[0], line[3]) for line in lines]
@@ -94,9 +97,18 @@ class Cache:
 
 
 @pytest.fixture(scope="module")
-def image(engine: DockerClient, base_image: str) -> Iterator[str]:
+def hosts(base_image: str) -> dict[str, str]:
+    """What hosts.sh says of the base image."""
+    command = ["docker", "run", "--rm", "-i", base_image, "sh"]
+    said = subprocess.run(command, input=(PLACE / "hosts.sh").read_bytes(), capture_output=True, check=True)
+    return dict(line.split("=", 1) for line in said.stdout.decode().splitlines())
+
+
+@pytest.fixture(scope="module")
+def image(engine: DockerClient, base_image: str, hosts: dict[str, str]) -> Iterator[str]:
     tag = "facet-test-package-cache"
-    context = pack([FileEntry(path="Dockerfile", content=IMAGE), FileEntry(path="nginx.conf", content=HASTY)])
+    conf = re.sub(r"\$\{(PACKAGE_CACHE_\w+)\}", lambda variable: hosts[variable[1]], HASTY)
+    context = pack([FileEntry(path="Dockerfile", content=IMAGE), FileEntry(path="nginx.conf", content=conf)])
     arguments = build_args(IMAGE, {}, base_image=base_image)
     engine.images.build(fileobj=BytesIO(context), custom_context=True, tag=tag, rm=True, buildargs=arguments)
     yield tag
@@ -104,8 +116,8 @@ def image(engine: DockerClient, base_image: str) -> Iterator[str]:
 
 
 @pytest.fixture
-def cache(engine: DockerClient, image: str) -> Iterator[Cache]:
-    made = Cache(engine, image)
+def cache(engine: DockerClient, image: str, bridge: str) -> Iterator[Cache]:
+    made = Cache(engine, image, bridge)
     yield made
     made.close()
 

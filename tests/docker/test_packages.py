@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from docker import DockerClient
 
 from facet_dagster.adapters.docker_builder import DockerImageBuilder
 from facet_dagster.errors import InfrastructureError
@@ -25,7 +24,7 @@ def asks_for(dockerfile: str) -> BuildRequest:
 
 
 @contextmanager
-def server_that_says(status: int, engine: DockerClient) -> Iterator[str]:
+def server_that_says(status: int, bridge: str) -> Iterator[str]:
     """A server that builds can reach; its address without a scheme."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -35,10 +34,9 @@ def server_that_says(status: int, engine: DockerClient) -> Iterator[str]:
 
         def log_message(self, *_: object) -> None: ...
 
-    gateway = engine.networks.get("bridge").attrs["IPAM"]["Config"][0].get("Gateway", "172.17.0.1")
-    with ThreadingHTTPServer((gateway, 0), Handler) as server:
+    with ThreadingHTTPServer((bridge, 0), Handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"{gateway}:{server.server_port}"
+        yield f"{bridge}:{server.server_port}"
         server.shutdown()
 
 
@@ -61,13 +59,13 @@ async def test_what_does_not_answer_is_trouble(
 @pytest.mark.parametrize(("variable", "dockerfile"), [("http_proxy", APT), ("PIP_INDEX_URL", PIP)])
 async def test_what_answers_that_it_cannot_is_trouble(
     builder: DockerImageBuilder,
-    engine: DockerClient,
+    bridge: str,
     monkeypatch: pytest.MonkeyPatch,
     status: int,
     variable: str,
     dockerfile: str,
 ) -> None:
-    with server_that_says(status, engine) as place:
+    with server_that_says(status, bridge) as place:
         monkeypatch.setenv(variable, f"http://{place}/simple")
         monkeypatch.setenv("PIP_TRUSTED_HOST", place.partition(":")[0])
         with pytest.raises(InfrastructureError, match=rf"packages cannot be fetched: .*\b(?<!:){status}\b"):
@@ -75,9 +73,9 @@ async def test_what_answers_that_it_cannot_is_trouble(
 
 
 async def test_an_index_that_lacks_the_package_of_the_control_gives_a_verdict(
-    builder: DockerImageBuilder, engine: DockerClient, monkeypatch: pytest.MonkeyPatch
+    builder: DockerImageBuilder, bridge: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with server_that_says(404, engine) as place:
+    with server_that_says(404, bridge) as place:
         monkeypatch.setenv("PIP_INDEX_URL", f"http://{place}/simple")
         monkeypatch.setenv("PIP_TRUSTED_HOST", place.partition(":")[0])
         assert (await builder.build(asks_for(PIP))).fault is BuildFault.FAILED

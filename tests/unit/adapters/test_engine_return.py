@@ -153,7 +153,7 @@ async def test_an_answer_of_an_engine_that_was_lost_meanwhile_places_nothing(par
         await go_on.wait()
         return has
 
-    away.builder.exists = exists  # type: ignore[method-assign]
+    away.builder.exists = exists  # type: ignore[method-assign]  # an answer that can be held back
     looking = asyncio.create_task(park.pool.exists(request("earlier").tag(), "earlier"))
     await asyncio.sleep(0)
     assert await park.lose("s0") is away
