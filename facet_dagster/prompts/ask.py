@@ -14,8 +14,8 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel
 
 from facet_dagster.ports import ChatModel
-from facet_dagster.prompts.library import Rendered, quoted, render
 from facet_dagster.prompts.parse import Misfit, find_object, fit
+from facet_dagster.prompts.rendering import Rendered, quoted, render
 from facet_dagster.records.base import digest_of
 from facet_dagster.records.call import CallId, ChatRequest, Message, Role
 from facet_dagster.records.container import CommandResult

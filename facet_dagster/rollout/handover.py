@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from facet_dagster.errors import ContextOverflow
 from facet_dagster.ports import ChatModel
-from facet_dagster.prompts.library import render
+from facet_dagster.prompts.rendering import render
 from facet_dagster.records.base import now
 from facet_dagster.records.call import CallId, ChatRequest, Completion, Message, Role
 from facet_dagster.records.rollout import HelperCall, Turn

@@ -8,8 +8,8 @@ import pytest
 from facet_dagster.errors import ModelUnavailable
 from facet_dagster.prompts import ask as asking
 from facet_dagster.prompts.ask import Asker, Question
-from facet_dagster.prompts.library import Rendered
-from facet_dagster.prompts.library import render as render_file
+from facet_dagster.prompts.rendering import Rendered
+from facet_dagster.prompts.rendering import render as render_file
 from facet_dagster.records.base import Record
 from facet_dagster.records.call import CallId, Role
 from facet_dagster.records.container import CommandResult

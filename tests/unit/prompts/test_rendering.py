@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jinja2.sandbox import SandboxedEnvironment
 
-from facet_dagster.prompts.library import FOLDER, names, quoted, render
+from facet_dagster.prompts.rendering import FOLDER, names, quoted, render
 from facet_dagster.records.base import digest_of
 
 FILES = sorted(FOLDER.rglob("*.md.j2"))
