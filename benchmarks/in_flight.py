@@ -131,7 +131,7 @@ async def _walked(folder: Path, count: int, in_flight: int) -> tuple[float, dict
     simulated.store.put_all(seeds)
     with open_engine(f"bench-{os.getpid()}", in_flight=4 * in_flight) as engine:
         noting = Noting(engine.sandbox, engine.builder)
-        workshop = replace(simulated, sandbox=noting, builder=noting, construction=construction)  # type: ignore[arg-type]
+        workshop = replace(simulated, sandbox=noting, builder=noting, construction=construction)  # type: ignore[arg-type]  # notes what both ports are asked
         began = time.monotonic()
         outcomes = await construct_seeds(seeds, workshop, NoOnlooker())
         seconds = time.monotonic() - began

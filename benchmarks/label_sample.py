@@ -74,7 +74,7 @@ def _read(row: dict[str, object]) -> Drawn | None:
     front = read_front_matter(text)
     if isinstance(front, Refusal) or screen_safety(text):
         return None
-    body, siblings = view(front.body.strip()), tuple(row["sibling_files"] or ())  # type: ignore[arg-type]
+    body, siblings = view(front.body.strip()), tuple(row["sibling_files"] or ())  # type: ignore[arg-type]  # the sample has texts
     if screen_size(body) or {language_of(body.prose), language_of(front.values.description)} != {"en"}:
         return None
     judged = judge_by_rules(front.values.name, front.values.description, body, siblings).verdict

@@ -106,7 +106,7 @@ def build_defs(overrides: Mapping[str, object] | None = None) -> dg.Definitions:
     }
     modules = (skills, seeds, construction, rollouts, datasets, evaluation, reports)
     return dg.Definitions(
-        assets=dg.map_asset_specs(catalogued, dg.load_assets_from_modules(modules)),  # type: ignore[arg-type]
+        assets=dg.map_asset_specs(catalogued, dg.load_assets_from_modules(modules)),  # type: ignore[arg-type]  # what is loaded is wider than what is mapped
         jobs=[*_jobs(), *_LISTED, *_HOUSEKEEPING],
         sensors=[unregistered_seeds, skill_inbox, new_seeds, repairable_seeds, untried_tasks, budget_watch],
         schedules=[hourly_sweep, hourly_compaction, nightly_drift, daily_pruning],
@@ -126,7 +126,7 @@ def _jobs() -> Iterator[dg.JobDefinition]:
         ("reports", REPORTS, "Draw the yield and cost reports."),
     ):
         tags = {"facet/cost": "model"} if PAID & set(assets) else {}
-        yield dg.define_asset_job(  # type: ignore[misc]
+        yield dg.define_asset_job(  # type: ignore[misc]  # declared as an unresolved job
             name, selection=dg.AssetSelection.assets(*assets), description=description, tags=tags
         )
 

@@ -62,7 +62,7 @@ class Ending:
 
 def endings(store_root: str) -> dict[str, Ending]:
     """The last end of every seed that has one, the oldest first. Raises InfrastructureError, SettingsError."""
-    rows: list[dict[str, Any]] = run_sql(store_root, _ENDINGS).to_dict("records")  # type: ignore[assignment]
+    rows: list[dict[str, Any]] = run_sql(store_root, _ENDINGS).to_dict("records")  # type: ignore[assignment]  # columns have names
     return {
         row["seed"]: Ending(
             seed=row["seed"],
@@ -78,6 +78,6 @@ def endings(store_root: str) -> dict[str, Ending]:
 
 def graded_attempts(store_root: str, teacher: str, engine: str) -> dict[str, frozenset[int]]:
     """Which attempts of a teacher by an engine on the seeds' last tasks are graded. Raises as `endings` does."""
-    rows: list[dict[str, Any]] = run_sql(store_root, _TRIED).to_dict("records")  # type: ignore[assignment]
+    rows: list[dict[str, Any]] = run_sql(store_root, _TRIED).to_dict("records")  # type: ignore[assignment]  # columns have names
     mine = [row for row in rows if (row["model"], row["engine"]) == (teacher, engine)]
     return {row["seed"]: frozenset(int(attempt) for attempt in row["attempts"]) for row in mine}

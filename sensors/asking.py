@@ -105,5 +105,5 @@ def _seeds_of(run: dg.DagsterRun, registered: Sequence[str], places: dict[str, i
     if _START in run.tags:
         first, last = places.get(run.tags[_START]), places.get(run.tags[_END])
         return registered[first : last + 1] if first is not None and last is not None else ()
-    ops: Mapping[str, Any] = run.run_config.get("ops", {})  # type: ignore[assignment]
+    ops: Mapping[str, Any] = run.run_config.get("ops", {})  # type: ignore[assignment]  # declared as object
     return [seed for op in ops.values() for seed in op.get("config", {}).get("seeds", [])]

@@ -58,7 +58,7 @@ def left_behind(client: DockerClient, run_id: str) -> list[str]:
 
 
 @pytest.fixture
-def assert_nothing_left():  # type: ignore[no-untyped-def]
+def assert_nothing_left():  # type: ignore[no-untyped-def]  # a fixture that is a function
     """A function (client, run_id) that fails while anything of the run is on the engine."""
 
     def check(client: DockerClient, run_id: str) -> None:

@@ -58,7 +58,7 @@ def page() -> str:
 
 def _table(kind: type[StoredRecord]) -> Iterator[str]:
     yield f"## `{kind.table}`\n"
-    yield f"{' '.join(inspect.getdoc(kind).split())}\n"  # type: ignore[union-attr]
+    yield f"{' '.join(inspect.getdoc(kind).split())}\n"  # type: ignore[union-attr]  # every record has a docstring
     yield "| column | type | meaning |"
     yield "|---|---|---|"
     meanings = _SHARED | meanings_of(kind)

@@ -34,7 +34,7 @@ class Api:
 
 
 async def read(api: Api) -> bytes | None:
-    container = DockerContainer(api, EngineCalls(), "c", Limits())  # type: ignore[arg-type]
+    container = DockerContainer(api, EngineCalls(), "c", Limits())  # type: ignore[arg-type]  # a fake of the API
     return await container.read("/app/file", max_bytes=100_000)
 
 
