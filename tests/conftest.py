@@ -11,6 +11,7 @@ from docker import DockerClient
 from hypothesis import HealthCheck, settings
 
 from facet_dagster.adapters.base_image import ensure_base
+from facet_dagster.adapters.docker_labels import PROJECT_LABEL, RUN_LABEL, own_labels
 from facet_dagster.adapters.docker_sweep import remove_run
 from facet_dagster.adapters.engine import connect
 from facet_dagster.adapters.wiring import open_engine
@@ -52,9 +53,10 @@ def run_id(engine: DockerClient) -> Iterator[str]:
 
 def left_behind(client: DockerClient, run_id: str) -> list[str]:
     """Containers and images of a run, as readable lines."""
-    wanted = {"label": [f"facet.run={run_id}"]}
-    containers = [f"container {row['Names']}" for row in client.api.containers(all=True, filters=wanted)]
-    return containers + [f"image {row['RepoTags']}" for row in client.api.images(all=True, filters=wanted)]
+    wanted = {"label": [PROJECT_LABEL]}
+    found = [(f"container {row['Names']}", row) for row in client.api.containers(all=True, filters=wanted)]
+    found += [(f"image {row['RepoTags']}", row) for row in client.api.images(all=True, filters=wanted)]
+    return [name for name, row in found if own_labels(row["Labels"]).get(RUN_LABEL) == run_id]
 
 
 @pytest.fixture

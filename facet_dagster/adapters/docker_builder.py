@@ -11,7 +11,7 @@ from facet_dagster.adapters.docker_build_args import build_args
 from facet_dagster.adapters.docker_build_refusals import refusal
 from facet_dagster.adapters.docker_calls import EngineCalls
 from facet_dagster.adapters.docker_holds import hold_of
-from facet_dagster.adapters.docker_labels import labels
+from facet_dagster.adapters.docker_labels import label_of_build
 from facet_dagster.adapters.docker_packages import control, control_of, outage
 from facet_dagster.adapters.docker_sweep import let_go, remove_unnamed
 from facet_dagster.errors import InfrastructureError
@@ -73,7 +73,7 @@ class DockerImageBuilder:
         arguments = build_args(
             request.dockerfile, os.environ, base_image=self._base_image, package_cache=self._package_cache
         )
-        owned = labels(run_id=self._run_id, seed=request.seed, purpose="environment")
+        owned = label_of_build(run_id=self._run_id, seed=request.seed, purpose="environment")
         for _ in range(_ATTEMPTS):
             build = Build(
                 self._client,

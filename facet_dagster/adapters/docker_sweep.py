@@ -11,9 +11,8 @@ from docker.errors import APIError, ImageNotFound, NotFound
 
 from facet_dagster.adapters.docker_build_mark import of_a_dead_build
 from facet_dagster.adapters.docker_holds import hold_of, is_abandoned, is_hold, is_of_run
-from facet_dagster.adapters.docker_labels import OWNER_LABEL, PROJECT, PROJECT_LABEL, RUN_LABEL, is_dead
+from facet_dagster.adapters.docker_labels import OWNER_LABEL, PROJECT_LABEL, RUN_LABEL, is_dead, own_labels
 
-_OURS = f"{PROJECT_LABEL}={PROJECT}"
 _ATTEMPTS = 10
 
 
@@ -98,18 +97,21 @@ def _remove_all(
     client: DockerClient, is_over: Callable[[Mapping[str, str]], bool], has_ended: Callable[[str], bool]
 ) -> int:
     """Containers whose labels are over; images whose labels are, or that only ended holds have kept."""
-    wanted = {"label": [_OURS]}
+    wanted = {"label": [PROJECT_LABEL]}
     removed = 0
     for row in client.api.containers(all=True, filters=wanted):
-        if is_over(row["Labels"]):
+        if (owned := own_labels(row["Labels"])) and is_over(owned):
             removed += remove_container(client, row["Id"])
     for row in client.api.images(filters=wanted):
+        owned = own_labels(row["Labels"])
+        if not owned:
+            continue
         tags = [tag for tag in row["RepoTags"] or [] if not tag.startswith("<none>")]
         holds = [tag for tag in tags if is_hold(tag)]
         ended = [hold for hold in holds if has_ended(hold)]
         if len(ended) < len(holds):
             _remove_tags(client, ended)
-        elif ended or is_over(row["Labels"] or {}):
+        elif ended or is_over(owned):
             # The holds last: a run that takes hold of it meanwhile finds it until then, by the image's own name.
             removed += _remove_tags(client, sorted(tags, key=is_hold) or [row["Id"]])
     return removed

@@ -11,6 +11,7 @@ from docker import DockerClient
 from facet_dagster.adapters.docker_build_mark import new_mark
 from facet_dagster.adapters.docker_builder import DockerImageBuilder
 from facet_dagster.adapters.docker_debian import has_image
+from facet_dagster.adapters.docker_labels import PROJECT_LABEL, RUN_LABEL, own_labels
 from facet_dagster.adapters.docker_sandbox import DockerSandbox
 from facet_dagster.adapters.docker_sweep import remove_run, sweep_dead
 from facet_dagster.records.container import BuildRequest, ContainerSpec, FileEntry
@@ -45,8 +46,10 @@ asyncio.run(main(*sys.argv[1:]))
 
 def of_run(client: DockerClient, run: str) -> tuple[int, int]:
     """How many containers and tagged images a run has."""
-    wanted = {"label": [f"facet.run={run}"]}
-    return len(client.api.containers(all=True, filters=wanted)), len(client.api.images(filters=wanted))
+    wanted = {"label": [PROJECT_LABEL]}
+    found = client.api.containers(all=True, filters=wanted), client.api.images(filters=wanted)
+    containers, images = (sum(own_labels(row["Labels"]).get(RUN_LABEL) == run for row in rows) for rows in found)
+    return containers, images
 
 
 def building(client: DockerClient, run: str) -> list[str]:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from docker import DockerClient
 
+from facet_dagster.adapters.docker_labels import PROJECT_LABEL, RUN_LABEL, own_labels
 from facet_dagster.adapters.parquet_store import ParquetStore
 from facet_dagster.records.bundle import ComponentVersion, SeedOutcome, Status
 from facet_dagster.records.call import LedgerRow
@@ -76,16 +77,16 @@ def ours(client: DockerClient) -> list[str]:
 
     Other tests, which run beside it, have other run ids, or, where they start `facet run` themselves, a seed of theirs.
     """
-    wanted = {"label": ["facet.project=facet-dagster"]}
+    wanted = {"label": [PROJECT_LABEL]}
     api = client.api
     found = [(f"container {row['Names']}", row) for row in api.containers(all=True, filters=wanted)]
     found += [(f"network {row['Name']}", row) for row in api.networks(filters=wanted)]
     found += [(f"image {row['RepoTags']}", row) for row in api.images(filters=wanted)]
-    labelled = [(name, row.get("Labels") or {}) for name, row in found]
+    labelled = [(name, own_labels(row.get("Labels"))) for name, row in found]
     return [
         name
         for name, labels in labelled
-        if RUN_OF_THE_LINE.match(labels.get("facet.run", "")) and labels.get("facet.seed") != SEED
+        if RUN_OF_THE_LINE.match(labels.get(RUN_LABEL, "")) and labels.get("facet.seed") != SEED
     ]
 
 

@@ -4,7 +4,17 @@ import os
 import subprocess
 import sys
 
-from facet_dagster.adapters.docker_labels import OWNER_LABEL, is_dead, labels, owner_of
+import pytest
+
+from facet_dagster.adapters.docker_labels import (
+    OWNER_LABEL,
+    PROJECT_LABEL,
+    is_dead,
+    label_of_build,
+    labels,
+    own_labels,
+    owner_of,
+)
 
 
 def test_we_are_alive() -> None:
@@ -32,3 +42,19 @@ def test_what_cannot_be_known_counts_as_alive() -> None:
     assert not is_dead(f"{pid}:{start}:elsewhere/other-boot/pid:[1]")
     assert not is_dead("")
     assert not is_dead("nonsense")
+
+
+def test_one_label_of_a_build_says_what_the_labels_of_a_container_say() -> None:
+    packed = label_of_build(run_id='a "run"', seed="s", purpose="p")
+    assert list(packed) == [PROJECT_LABEL]
+    assert own_labels(packed) == labels(run_id='a "run"', seed="s", purpose="p")
+    assert own_labels(labels(run_id="r", seed="s", purpose="p")) == labels(run_id="r", seed="s", purpose="p")
+
+
+@pytest.mark.parametrize("value", ["", "bystander", "[]", "7", '{"facet.project": "other"}', "[" * 100_000, "{"])
+def test_labels_of_others_say_nothing(value: str) -> None:
+    assert own_labels({PROJECT_LABEL: value, "facet.run": "r"}) == {}
+
+
+def test_what_has_no_labels_is_not_ours() -> None:
+    assert own_labels(None) == own_labels({}) == {}

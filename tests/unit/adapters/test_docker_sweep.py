@@ -10,7 +10,7 @@ import pytest
 
 from facet_dagster.adapters import docker_holds
 from facet_dagster.adapters.docker_holds import hold_of, is_abandoned, is_hold, is_of_run
-from facet_dagster.adapters.docker_labels import OWNER_LABEL, RUN_LABEL, owner_of
+from facet_dagster.adapters.docker_labels import OWNER_LABEL, PROJECT, PROJECT_LABEL, RUN_LABEL, owner_of
 from facet_dagster.adapters.docker_sweep import remove_run, sweep_dead
 
 NAME = "facet-env:0123456789abcdef"
@@ -56,7 +56,7 @@ def held_by(pid: int, run: str, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def labels(run: str, pid: int) -> dict[str, str]:
-    return {RUN_LABEL: run, OWNER_LABEL: owner_of(pid)}
+    return {PROJECT_LABEL: PROJECT, RUN_LABEL: run, OWNER_LABEL: owner_of(pid)}
 
 
 def test_a_hold_says_whose_it_is_and_fits_into_a_tag() -> None:
@@ -80,7 +80,8 @@ def test_the_last_run_that_holds_an_image_removes_it() -> None:
 def test_a_dead_builders_image_stays_while_a_living_run_holds_it(dead: int, monkeypatch: pytest.MonkeyPatch) -> None:
     living, gone = hold_of(NAME, run_id="b"), held_by(dead, "a", monkeypatch)
     gone = gone.replace(f".{dead}.gone.", f".{dead}.1.")  # it had a start time when it lived
-    engine: Any = FakeApi(({RUN_LABEL: "a", OWNER_LABEL: owner_of(dead).replace("gone", "1")}, [NAME, gone, living]))
+    by_the_dead = {**labels("a", dead), OWNER_LABEL: owner_of(dead).replace("gone", "1")}
+    engine: Any = FakeApi((by_the_dead, [NAME, gone, living]))
     assert sweep_dead(engine) == 0
     assert engine.tags == [NAME, living]
     assert remove_run(engine, "b") == 1 and engine.tags == []
