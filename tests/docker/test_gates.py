@@ -246,7 +246,9 @@ REWARD = "if [ $? -eq 0 ]; then echo 1; else echo 0; fi > /logs/verifier/reward.
             "agent",
             "programs",
         ),
-        (f"#!/bin/bash\npytest -q /tests/test_a.py\n{REWARD}", "root", "programs"),
+        # Cheats of an agent that is root have its folder only: they cannot replace programs on PATH.
+        (f"#!/bin/bash\npytest -q /tests/test_a.py\n{REWARD}", "root", False),
+        (f"#!/bin/bash\nexport PATH=/app:$PATH\npytest -q /tests/test_a.py\n{REWARD}", "root", "programs"),
         (
             "#!/bin/bash\n. /home/agent/.profile; echo ${REWARD:-0} > /logs/verifier/reward.txt\n"
             "cp /home/agent/logs/verifier/reward.txt /logs/verifier/ || echo 0 > /logs/verifier/reward.txt\n",
@@ -262,6 +264,7 @@ REWARD = "if [ $? -eq 0 ]; then echo 1; else echo 0; fi > /logs/verifier/reward.
         "conftest-beside-the-work",
         "agents-path",
         "root",
+        "roots-folder",
         "agents-reward",
         "link-into-tests",
     ],
