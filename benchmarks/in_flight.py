@@ -62,10 +62,6 @@ class Noting:
         self.exists, self.remove = builder.exists, builder.remove
         self.discard, self.sweep = sandbox.discard, sandbox.sweep
 
-    def has_room(self, spec: ContainerSpec) -> bool:
-        """Never: the raw work of a seed is done one after the other, too."""
-        return False
-
     async def build(self, request: BuildRequest) -> BuildResult:
         self.works[request.seed].append(request)
         return await self._builder.build(request)

@@ -86,10 +86,6 @@ class Sandbox(Protocol):
 
     def open(self, spec: ContainerSpec) -> AbstractAsyncContextManager[Container]: ...
 
-    def has_room(self, spec: ContainerSpec) -> bool:
-        """Whether this container, too, could work where its seed is with all that its limits let it have."""
-        ...
-
     async def discard(self, image: str) -> None:
         """Remove an image made by `freeze`."""
         ...

@@ -1,7 +1,6 @@
 """The Sandbox port on Docker: starts locked-down containers and makes sure that they go away again."""
 
 import asyncio
-import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -19,7 +18,7 @@ from facet_dagster.adapters.docker_holds import hold_of
 from facet_dagster.adapters.docker_labels import labels
 from facet_dagster.adapters.docker_sweep import remove_container, remove_image, sweep_dead
 from facet_dagster.adapters.per_loop import PerLoop
-from facet_dagster.records.container import HOSTNAME, ContainerSpec, Limits
+from facet_dagster.records.container import HOSTNAME, ContainerSpec
 from facet_dagster.side_by_side import uninterrupted
 
 # What root inside needs to prepare files, become another user and end that user's processes; nothing that reaches
@@ -32,32 +31,18 @@ class DockerSandbox:
 
     `in_flight` bounds the commands that run at the same time, `starts` the containers that start at the same time:
     the others wait for their turn, which costs them nothing, where an engine that has too much to do fails them.
-    `cpus` and `memory_mb` are what the engine has.
     """
 
-    def __init__(
-        self,
-        client: DockerClient,
-        *,
-        run_id: str,
-        in_flight: int = 64,
-        starts: int = 4,
-        cpus: float = 1.0,
-        memory_mb: float = math.inf,
-    ) -> None:
+    def __init__(self, client: DockerClient, *, run_id: str, in_flight: int = 64, starts: int = 4) -> None:
         self._client = client
         self._run_id = run_id
         self._calls = EngineCalls(streams=in_flight)
-        self._cpus = cpus
-        self._memory_mb = memory_mb
-        self._open: list[Limits] = []
         self._starts = PerLoop(lambda: asyncio.Semaphore(starts))
 
     @asynccontextmanager
     async def open(self, spec: ContainerSpec) -> AsyncIterator[DockerContainer]:
         """Start a container; leaving the context removes it with its volumes, cancelled or not."""
         name = f"facet-{uuid4().hex}"  # ours to choose, so that it can be removed before its id is known
-        self._open.append(spec.limits)
         try:
             async with self._starts.get():
                 container_id = await uninterrupted(self._calls.call("start a container", self._start, name, spec))
@@ -67,14 +52,7 @@ class DockerSandbox:
             finally:
                 await container.leave()
         finally:
-            self._open.remove(spec.limits)
             await uninterrupted(self._calls.call("remove a container", remove_container, self._client, name))
-
-    def has_room(self, spec: ContainerSpec) -> bool:
-        """Whether it and all that are open in this run may use their limits at once, also those that wait just now."""
-        limits = [*self._open, spec.limits]
-        fits = sum(each.memory_mb for each in limits) <= self._memory_mb
-        return fits and sum(each.cpus for each in limits) <= self._cpus
 
     def _start(self, name: str, spec: ContainerSpec) -> str:
         try:

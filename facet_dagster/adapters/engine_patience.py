@@ -51,10 +51,6 @@ class PatientEngine:
         async with AsyncExitStack() as stack:
             yield await self._patiently(lambda: stack.enter_async_context(self._sandbox.open(spec)))
 
-    def has_room(self, spec: ContainerSpec) -> bool:
-        """As the engine says."""
-        return self._sandbox.has_room(spec)
-
     async def build(self, request: BuildRequest) -> BuildResult:
         """Build; from the beginning where the engine went away meanwhile."""
         return await self._patiently(lambda: self._builder.build(request))

@@ -111,11 +111,6 @@ class EnginePool:
         async with self._on(engine), engine.sandbox.open(spec) as container:
             yield container
 
-    def has_room(self, spec: ContainerSpec) -> bool:
-        """Whether the engine where the seed is has; a seed without a place has none."""
-        engine = self._places.get(spec.seed)
-        return engine is not None and engine.sandbox.has_room(spec)
-
     async def discard(self, image: str) -> None:
         """Remove a frozen image, whichever engine has it. What cannot be removed now is swept later."""
         for engine in tuple(self._alive):

@@ -4,7 +4,6 @@ The only place where the choice between the recorded and a live model is made.
 """
 
 import asyncio
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -218,12 +217,10 @@ def open_engine(
         progress(f"removed {swept} container(s) and image(s) that a dead run had left behind")
     base = ensure_base(client, progress, package_cache)
     with engine_errors("ask the engine what it has"):
-        stand_ins, has = _stand_ins(client, base), client.info()
-    cpus, memory_mb = float(has.get("NCPU") or 1), float(has.get("MemTotal") or math.inf) / 2**20
+        stand_ins, cpus = _stand_ins(client, base), float(client.info().get("NCPU") or 1)
     builder = DockerImageBuilder(client, run_id=run_id, base_image=base, package_cache=package_cache)
     most = max(USUAL_IN_FLIGHT, in_flight)
-    starts = starts or round(2 * cpus)
-    sandbox = DockerSandbox(client, run_id=run_id, in_flight=most, starts=starts, cpus=cpus, memory_mb=memory_mb)
+    sandbox = DockerSandbox(client, run_id=run_id, in_flight=most, starts=starts or round(2 * cpus))
     waiting = PatientEngine(builder, sandbox, partial(answers, client), progress)
     try:
         yield Engine(waiting if patient else builder, waiting if patient else sandbox, stand_ins, cpus, client)

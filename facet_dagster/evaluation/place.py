@@ -37,10 +37,6 @@ class PlacedSandbox:
         """As the sandbox given does."""
         await self._sandbox.discard(image)
 
-    def has_room(self, spec: ContainerSpec) -> bool:
-        """As the sandbox given does."""
-        return self._sandbox.has_room(spec)
-
     async def sweep(self) -> int:
         """As the sandbox given does."""
         return await self._sandbox.sweep()

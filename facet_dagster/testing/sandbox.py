@@ -96,22 +96,16 @@ def from_table(table: Mapping[str, CommandResult]) -> Answer:
 
 
 class FakeSandbox:
-    """Images are trees by name. `opened` lists every container ever started, `running` those that still are.
-
-    There is room while fewer than `cpus` run; by default never, so that tests see one thing after the other.
-    """
+    """Images are trees by name. `opened` lists every container ever started, `running` those that still are."""
 
     def __init__(
         self,
         answer: Answer,
         images: Mapping[str, Mapping[str, bytes]] | None = None,
         reply: Reply = lambda _container, _script, data: data,
-        *,
-        cpus: int = 0,
     ) -> None:
         self.answer = answer
         self.reply = reply
-        self.cpus = cpus
         self.images: dict[str, Tree] = {name: dict(tree) for name, tree in (images or {}).items()}
         self.frozen: list[str] = []
         self.numbers = count()
@@ -130,10 +124,6 @@ class FakeSandbox:
             yield container
         finally:
             self.running.remove(container)
-
-    def has_room(self, spec: ContainerSpec) -> bool:
-        """Whether fewer run than there are CPUs."""
-        return len(self.running) < self.cpus
 
     async def discard(self, image: str) -> None:
         """Forget a frozen image."""

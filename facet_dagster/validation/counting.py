@@ -18,10 +18,6 @@ class CountingSandbox:
         self.starts += 1
         return self._sandbox.open(spec)
 
-    def has_room(self, spec: ContainerSpec) -> bool:
-        """As the sandbox given does."""
-        return self._sandbox.has_room(spec)
-
     async def discard(self, image: str) -> None:
         """As the sandbox given does."""
         await self._sandbox.discard(image)

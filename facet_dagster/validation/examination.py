@@ -3,9 +3,9 @@
 Belongs here: what several gates share. What a gate demands stands in its own module under gates/.
 """
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from facet_dagster.errors import InfrastructureError
 from facet_dagster.ports import Container, Sandbox
@@ -24,7 +24,6 @@ from facet_dagster.records.validation import (
     SkippedGate,
     TamperingResult,
 )
-from facet_dagster.side_by_side import as_room_allows
 from facet_dagster.validation.candidate import Candidate
 from facet_dagster.validation.controls import Facts
 from facet_dagster.validation.evidence import cut, no_verdict
@@ -32,7 +31,6 @@ from facet_dagster.validation.grade import grade_in
 from facet_dagster.validation.outputs import Subject
 from facet_dagster.validation.static.names import Name
 
-T = TypeVar("T")
 Observe = Callable[[Container, str], Awaitable[ObservedState]]  # the container, and where the task lives
 Difference = Callable[[ObservedState, ObservedState], StateDiff]
 
@@ -92,15 +90,6 @@ class Examination:
         return ContainerSpec(
             image=image or task.image, seed=task.name, purpose=purpose, network=False, limits=task.limits
         )
-
-    async def as_room_allows(
-        self,
-        runs: Iterable[Callable[[], Awaitable[T]]],
-        kept: list[T],
-        decides: Callable[[T], bool] = lambda _: False,
-    ) -> None:
-        """Runs in containers of their own, several at a time while the engine has CPUs that nobody uses."""
-        await as_room_allows(runs, lambda: self.sandbox.has_room(self.spec("room")), kept, decides)
 
     async def grade(self, image: str, *, planted: bool = False) -> GradeReport:
         """One grading run of the task's tests, in a fresh container; `planted` puts a reward there first."""

@@ -57,7 +57,7 @@ def fake_world() -> World:
         user, workdir = said.get("USER", ""), said.get("WORKDIR", "/app")
         return BuildResult(image=request.tag(), fault=fault, log=log, seconds=0.0, user=user, workdir=workdir)
 
-    sandbox = FakeSandbox(answer, {"base": {"/etc/hostname": b"task\n"}}, cpus=2)
+    sandbox = FakeSandbox(answer, {"base": {"/etc/hostname": b"task\n"}})
     return World(sandbox, FakeImageBuilder(sandbox, build), "base")
 
 
@@ -70,7 +70,7 @@ async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
     engine, run, base = (request.getfixturevalue(name) for name in ("engine", "run_id", "base_image"))
     check: Callable[..., None] = request.getfixturevalue("assert_nothing_left")
     builder = DockerImageBuilder(engine, run_id=run, base_image=base)
-    yield patient(World(DockerSandbox(engine, run_id=run, cpus=2), builder, base))
+    yield patient(World(DockerSandbox(engine, run_id=run), builder, base))
     check(engine, run)
 
 
@@ -82,18 +82,6 @@ def patient(world: World) -> World:
 
     waiting = PatientEngine(world.builder, world.sandbox, answers, print)
     return World(waiting, waiting, world.image)
-
-
-async def test_there_is_room_while_fewer_are_open_than_there_are_cpus(world: World) -> None:
-    missing = world.spec("facet-none:none")
-    with pytest.raises(InfrastructureError):
-        async with world.sandbox.open(missing):
-            pass
-    async with world.sandbox.open(world.spec()):
-        assert world.sandbox.has_room(world.spec())
-        async with world.sandbox.open(world.spec()):
-            assert not world.sandbox.has_room(world.spec())
-        assert world.sandbox.has_room(world.spec())
 
 
 async def test_a_command_gives_its_code_and_both_streams(world: World) -> None:

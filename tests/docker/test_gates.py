@@ -105,7 +105,7 @@ NAMES = tuple(
 async def sandbox(
     engine: DockerClient, run_id: str, assert_nothing_left: Callable[..., None]
 ) -> AsyncIterator[CountingSandbox]:
-    yield CountingSandbox(DockerSandbox(engine, run_id=run_id, cpus=2))  # so that runs are side by side
+    yield CountingSandbox(DockerSandbox(engine, run_id=run_id))
     assert_nothing_left(engine, run_id)
 
 

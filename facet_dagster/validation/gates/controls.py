@@ -4,7 +4,6 @@ Each control is one fresh container on the frozen eT: spoilt by us as root, then
 """
 
 from dataclasses import replace
-from functools import partial
 
 from facet_dagster.ports import Container
 from facet_dagster.records.container import Command, CommandResult, FileEntry
@@ -33,7 +32,8 @@ async def controls(exam: Examination) -> GateResult | SkippedGate:
     made = make_controls(solved.subjects, facts, exam.controls_max)
     if not made:
         return SkippedGate(gate=Gate.CONTROLS, why="the instruction names no output that could be spoilt")
-    await exam.as_room_allows([partial(_decide, exam, image, control, facts) for control in made], exam.controls)
+    for control in made:
+        exam.controls.append(await _decide(exam, image, control, facts))
     if not solved.named and any(result.killed for result in exam.controls):
         exam.controls[:] = map(_where_nothing_is_named, exam.controls)
     return _judged(exam)

@@ -3,9 +3,6 @@
 The file system of the first run is kept as an image: the controls spoil copies of it.
 """
 
-from collections.abc import Sequence
-from functools import partial
-
 from facet_dagster.ports import Container
 from facet_dagster.records.container import CommandResult
 from facet_dagster.records.outcome import Component, Reason
@@ -16,7 +13,6 @@ from facet_dagster.validation.facts import look_at_e0, look_at_solved
 from facet_dagster.validation.lookup import look_up_in_e0, look_up_in_solved
 from facet_dagster.validation.solving import solve_and_freeze
 
-Run = tuple[CommandResult, GradeReport | None]
 OUTPUT = 10_000  # characters kept of what a solution printed
 
 
@@ -24,18 +20,15 @@ async def oracle(exam: Examination) -> GateResult | SkippedGate:
     """N runs; the first that is not as it must be decides."""
     if not exam.candidate.solution:
         return SkippedGate(gate=Gate.ORACLE, why="the task has no solution")
-    works = [partial(_solve_and_grade, exam, number) for number in range(1, exam.repeats + 1)]
-    ran: list[Run] = []
-    try:
-        await exam.as_room_allows(works, ran, lambda run: _failure([run]) is not None)
-        for number in range(1, len(ran) + 1):
-            failure = _failure(ran[:number])
-            if failure is not None:
-                del ran[number:]
-                return failure
-    finally:
-        exam.oracle_outputs += [solved.output[-OUTPUT:] for solved, _ in ran]
-        exam.oracle_runs += [report for _, report in ran if report is not None]
+    for number in range(1, exam.repeats + 1):
+        solved, report = await _solve_and_grade(exam)
+        exam.oracle_outputs.append(solved.output[-OUTPUT:])
+        if report is None:
+            return _solution_failure(solved, number)
+        exam.oracle_runs.append(report)
+        failure = _failure(exam.oracle_runs)
+        if failure is not None:
+            return failure
     evidence = f"reward 1 in {exam.repeats} runs after the solution; {counts(exam.oracle_runs[0])}"
     return passed(Gate.ORACLE, exam.repeats, evidence)
 
@@ -50,9 +43,9 @@ async def _look_after(exam: Examination, container: Container) -> None:
     await look_up_in_solved(exam, container)
 
 
-async def _solve_and_grade(exam: Examination, number: int) -> Run:
+async def _solve_and_grade(exam: Examination) -> tuple[CommandResult, GradeReport | None]:
     """The solution in a fresh container, its file system graded in another; no report where it failed."""
-    first = number == 1
+    first = exam.solved_image is None
     before, after = (_look_before, _look_after) if first else (None, None)
     solved, frozen = await solve_and_freeze(exam, "oracle", exam.candidate.solution, before=before, after=after)
     if frozen is None:
@@ -66,12 +59,9 @@ async def _solve_and_grade(exam: Examination, number: int) -> Run:
         await exam.sandbox.discard(frozen)
 
 
-def _failure(ran: Sequence[Run]) -> GateResult | None:
+def _failure(reports: list[GradeReport]) -> GateResult | None:
     """What the newest run shows, alone and beside the first (which passed if there is another)."""
-    number = len(ran)
-    (_, first), (solved, report) = ran[0], ran[-1]
-    if first is None or report is None:
-        return _solution_failure(solved, number)
+    first, report, number = reports[0], reports[-1], len(reports)
     where = f"run {number} after the solution"
     if report.reward is None:
         return no_reward(Gate.ORACLE, report, number, where)

@@ -1,7 +1,5 @@
 """G5: an agent that cheats instead of working does not get the reward, and does not keep the tests from a verdict."""
 
-from functools import partial
-
 from facet_dagster.records.outcome import Component, Reason
 from facet_dagster.records.validation import Gate, GateResult, GradeReport, TamperingResult
 from facet_dagster.validation.evidence import counts, cut, no_verdict, short
@@ -14,13 +12,17 @@ _AS_ROOT = "; the task's agent is root and could also replace the system's own f
 async def tampering(exam: Examination) -> GateResult:
     """Each set of cheats in a fresh container on e0, what it leaves graded in another."""
     runs = all_cheats()
-    slow: set[str] = set()
-    await exam.as_room_allows([partial(_try, exam, cheats, slow) for cheats in runs], exam.tampering)
+    slow: list[str] = []
+    for cheats in runs:
+        result = await _cheat(exam, cheats)
+        exam.tampering.append(result)
+        if result.report.limit is not None and (await exam.grade(exam.candidate.image)).reward is None:
+            slow.append(f"- after the cheats of {cheats.name}: {no_verdict(result.report)}")
     broken = [(run, result) for run, result in zip(runs, exam.tampering, strict=True) if _got_through(result.report)]
     if slow and not broken:
-        ended = [result for result in exam.tampering if result.name in slow]
-        lines = "\n".join(f"- after the cheats of {result.name}: {no_verdict(result.report)}" for result in ended)
-        evidence = cut(f"the tests do not come to an end, nor do they on the untouched initial state:\n{lines}")
+        evidence = cut(
+            "the tests do not come to an end, nor do they on the untouched initial state:\n" + "\n".join(slow)
+        )
         return GateResult(gate=Gate.TAMPERING, passed=None, runs=len(runs), evidence=evidence)
     if not broken:
         tried = sum(len(run.cheats) for run in runs)
@@ -28,14 +30,6 @@ async def tampering(exam: Examination) -> GateResult:
         return passed(Gate.TAMPERING, len(runs), f"{evidence}{_AS_ROOT if exam.candidate.user in ROOT else ''}")
     evidence = "\n".join(_told(run, result) for run, result in broken)
     return failed(Gate.TAMPERING, len(runs), evidence, Reason.TAMPERED, Component.VERIFIER)
-
-
-async def _try(exam: Examination, cheats: Cheats, slow: set[str]) -> TamperingResult:
-    """One set of cheats; `slow` has its name where, at this time, no tests come to an end without it either."""
-    result = await _cheat(exam, cheats)
-    if result.report.limit is not None and (await exam.grade(exam.candidate.image)).reward is None:
-        slow.add(cheats.name)
-    return result
 
 
 async def _cheat(exam: Examination, cheats: Cheats) -> TamperingResult:

@@ -54,15 +54,6 @@ async def test_a_dead_engine_is_taken_out_and_its_seeds_find_another_place(park:
     assert "s2" in other.builds and "s2" not in dead.builds
 
 
-async def test_room_is_that_of_the_engine_where_the_seed_is(park: Park) -> None:
-    for seed in ("s0", "s1"):
-        await park.pool.build(request(seed))
-    park.host_of("s0").sandbox.cpus = 1
-    assert [park.pool.has_room(spec(seed)) for seed in ("s0", "s1", "new")] == [True, False, False]
-    async with park.pool.open(spec("s0")):
-        assert not park.pool.has_room(spec("s0"))
-
-
 @pytest.mark.parametrize("found", [True, False])
 async def test_the_other_seeds_of_a_dead_engine_begin_anew_too(park: Park, found: bool) -> None:
     """Their images are gone with it: that is no trouble of the engine that they come to."""
