@@ -10,7 +10,14 @@ import pytest
 
 from facet_dagster.adapters import docker_holds
 from facet_dagster.adapters.docker_holds import hold_of, is_abandoned, is_hold, is_of_run
-from facet_dagster.adapters.docker_labels import OWNER_LABEL, PROJECT, PROJECT_LABEL, RUN_LABEL, owner_of
+from facet_dagster.adapters.docker_labels import (
+    OWNER_LABEL,
+    PROJECT,
+    PROJECT_LABEL,
+    RUN_LABEL,
+    label_of_build,
+    owner_of,
+)
 from facet_dagster.adapters.docker_sweep import remove_run, sweep_dead
 
 NAME = "facet-env:0123456789abcdef"
@@ -85,6 +92,18 @@ def test_a_dead_builders_image_stays_while_a_living_run_holds_it(dead: int, monk
     assert sweep_dead(engine) == 0
     assert engine.tags == [NAME, living]
     assert remove_run(engine, "b") == 1 and engine.tags == []
+
+
+def test_the_one_label_of_a_built_image_says_whose_it_is() -> None:
+    engine: Any = FakeApi((label_of_build(run_id="a", seed="s", purpose="p"), [NAME]))
+    assert (sweep_dead(engine), remove_run(engine, "b")) == (0, 0) and engine.tags == [NAME]
+    assert remove_run(engine, "a") == 1 and engine.tags == []
+
+
+def test_what_is_not_ours_stays_whatever_its_other_labels_say(dead: int) -> None:
+    others = {**labels("a", dead), PROJECT_LABEL: "bystander", OWNER_LABEL: owner_of(dead).replace("gone", "1")}
+    engine: Any = FakeApi((others, ["other:1"]))
+    assert (sweep_dead(engine), remove_run(engine, "a")) == (0, 0) and engine.tags == ["other:1"]
 
 
 def test_a_dead_hold_is_no_hold(dead: int, monkeypatch: pytest.MonkeyPatch) -> None:
