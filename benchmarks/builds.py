@@ -81,8 +81,7 @@ async def _build_and_probe(bench: Bench) -> tuple[float, float]:
         image=built.image, seed=bench.seed.seed_id, purpose="observe", limits=workshop.construction.limits
     )
     async with workshop.sandbox.open(spec) as container:
-        if environment.materials.services:
-            await container.run(wait_for_services())
+        await container.run(wait_for_services())
         await observe(container)
         failed = failures(await probe(container, environment.manifest, environment.materials))
     assert not failed, failed

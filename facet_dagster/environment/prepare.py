@@ -68,8 +68,7 @@ async def _realise(
         return _not_built(built)
     spec = ContainerSpec(image=built.image, seed=seed_id, purpose="observe", limits=limits)
     async with sandbox.open(spec) as container:
-        if draft.materials.services:
-            await container.run(wait_for_services())  # one that does not come up fails its probe below
+        await container.run(wait_for_services())  # a service that does not come up fails its probe below
         e0 = await observe(container)
         probes = await probe(container, draft.manifest, draft.materials)
     failed = failures(probes)
