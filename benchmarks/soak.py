@@ -35,7 +35,7 @@ from typing import Any
 from facet_dagster import definitions as line
 from facet_dagster.adapters.docker_build_mark import MARKED
 from facet_dagster.adapters.docker_daemon import start_daemon
-from facet_dagster.adapters.docker_labels import PROJECT_LABEL, RUN_LABEL, own_labels
+from facet_dagster.adapters.docker_labels import MAY_BE_OURS, RUN_LABEL, ours
 from facet_dagster.adapters.engine import connect
 from facet_dagster.adapters.openai_model import OpenAIModel
 from facet_dagster.adapters.parquet_store import ParquetStore
@@ -229,10 +229,11 @@ def _kill_engine() -> None:
 
 def _left_in_the_engine() -> list[str]:
     """Containers and images with the label of one of the soak's runs, and containers of steps of their builds."""
-    client, ours = connect(), {"label": [PROJECT_LABEL]}
-    rows = [*client.api.containers(all=True, filters=ours), *client.api.images(filters=ours)]
-    runs = [(own_labels(row["Labels"]).get(RUN_LABEL, ""), row) for row in rows]
-    found = [str(row.get("Names") or row["RepoTags"]) for run, row in runs if run.startswith(RUNS)]
+    client = connect()
+    rows = [*client.api.containers(all=True, filters=MAY_BE_OURS), *client.api.images(filters=MAY_BE_OURS)]
+    found = [
+        str(row.get("Names") or row["RepoTags"]) for row, own in ours(rows) if own.get(RUN_LABEL, "").startswith(RUNS)
+    ]
     for row in client.api.containers(all=True):
         hosts = client.api.inspect_container(row["Id"])["HostConfig"].get("ExtraHosts") or []
         found += [f"a step of a build, {row['Status']}" for entry in hosts if entry.startswith(MARKED)]

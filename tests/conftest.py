@@ -11,7 +11,7 @@ from docker import DockerClient
 from hypothesis import HealthCheck, settings
 
 from facet_dagster.adapters.base_image import ensure_base
-from facet_dagster.adapters.docker_labels import PROJECT_LABEL, RUN_LABEL, own_labels
+from facet_dagster.adapters.docker_labels import MAY_BE_OURS, RUN_LABEL, ours
 from facet_dagster.adapters.docker_sweep import remove_run
 from facet_dagster.adapters.engine import connect
 from facet_dagster.adapters.wiring import open_engine
@@ -53,10 +53,11 @@ def run_id(engine: DockerClient) -> Iterator[str]:
 
 def left_behind(client: DockerClient, run_id: str) -> list[str]:
     """Containers and images of a run, as readable lines."""
-    wanted = {"label": [PROJECT_LABEL]}
-    found = [(f"container {row['Names']}", row) for row in client.api.containers(all=True, filters=wanted)]
-    found += [(f"image {row['RepoTags']}", row) for row in client.api.images(all=True, filters=wanted)]
-    return [name for name, row in found if own_labels(row["Labels"]).get(RUN_LABEL) == run_id]
+    containers = client.api.containers(all=True, filters=MAY_BE_OURS)
+    images = client.api.images(all=True, filters=MAY_BE_OURS)
+    found = [(f"container {row['Names']}", owned) for row, owned in ours(containers)]
+    found += [(f"image {row['RepoTags']}", owned) for row, owned in ours(images)]
+    return [name for name, owned in found if owned.get(RUN_LABEL) == run_id]
 
 
 @pytest.fixture

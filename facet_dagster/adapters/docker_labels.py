@@ -3,13 +3,15 @@
 import json
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 PROJECT = "facet-dagster"
 PROJECT_LABEL = "facet.project"
 RUN_LABEL = "facet.run"
 OWNER_LABEL = "facet.pid"
+MAY_BE_OURS = {"label": [PROJECT_LABEL]}  # filter for the engine's lists; `ours` reads what they give
 
 
 def labels(*, run_id: str, seed: str, purpose: str) -> dict[str, str]:
@@ -39,6 +41,11 @@ def own_labels(found: Mapping[str, str] | None) -> dict[str, str]:
         return {}
     ours = isinstance(packed, dict) and packed.get(PROJECT_LABEL) == PROJECT
     return {str(key): str(value) for key, value in packed.items()} if ours else {}
+
+
+def ours(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], dict[str, str]]]:
+    """Those rows of a list of the engine that are ours, each with our labels."""
+    return ((row, owned) for row in rows if (owned := own_labels(row.get("Labels"))))
 
 
 def owner_of(pid: int) -> str:

@@ -11,7 +11,7 @@ from docker.errors import APIError, ImageNotFound, NotFound
 
 from facet_dagster.adapters.docker_build_mark import of_a_dead_build
 from facet_dagster.adapters.docker_holds import hold_of, is_abandoned, is_hold, is_of_run
-from facet_dagster.adapters.docker_labels import OWNER_LABEL, PROJECT_LABEL, RUN_LABEL, is_dead, own_labels
+from facet_dagster.adapters.docker_labels import MAY_BE_OURS, OWNER_LABEL, RUN_LABEL, is_dead, ours
 
 _ATTEMPTS = 10
 
@@ -97,15 +97,11 @@ def _remove_all(
     client: DockerClient, is_over: Callable[[Mapping[str, str]], bool], has_ended: Callable[[str], bool]
 ) -> int:
     """Containers whose labels are over; images whose labels are, or that only ended holds have kept."""
-    wanted = {"label": [PROJECT_LABEL]}
     removed = 0
-    for row in client.api.containers(all=True, filters=wanted):
-        if (owned := own_labels(row["Labels"])) and is_over(owned):
+    for row, owned in ours(client.api.containers(all=True, filters=MAY_BE_OURS)):
+        if is_over(owned):
             removed += remove_container(client, row["Id"])
-    for row in client.api.images(filters=wanted):
-        owned = own_labels(row["Labels"])
-        if not owned:
-            continue
+    for row, owned in ours(client.api.images(filters=MAY_BE_OURS)):
         tags = [tag for tag in row["RepoTags"] or [] if not tag.startswith("<none>")]
         holds = [tag for tag in tags if is_hold(tag)]
         ended = [hold for hold in holds if has_ended(hold)]

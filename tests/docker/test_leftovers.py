@@ -11,7 +11,7 @@ from docker import DockerClient
 from facet_dagster.adapters.docker_build_mark import new_mark
 from facet_dagster.adapters.docker_builder import DockerImageBuilder
 from facet_dagster.adapters.docker_debian import has_image
-from facet_dagster.adapters.docker_labels import PROJECT_LABEL, RUN_LABEL, own_labels
+from facet_dagster.adapters.docker_labels import MAY_BE_OURS, RUN_LABEL, ours
 from facet_dagster.adapters.docker_sandbox import DockerSandbox
 from facet_dagster.adapters.docker_sweep import remove_run, sweep_dead
 from facet_dagster.records.container import BuildRequest, ContainerSpec, FileEntry
@@ -46,9 +46,8 @@ asyncio.run(main(*sys.argv[1:]))
 
 def of_run(client: DockerClient, run: str) -> tuple[int, int]:
     """How many containers and tagged images a run has."""
-    wanted = {"label": [PROJECT_LABEL]}
-    found = client.api.containers(all=True, filters=wanted), client.api.images(filters=wanted)
-    containers, images = (sum(own_labels(row["Labels"]).get(RUN_LABEL) == run for row in rows) for rows in found)
+    found = client.api.containers(all=True, filters=MAY_BE_OURS), client.api.images(filters=MAY_BE_OURS)
+    containers, images = (sum(owned.get(RUN_LABEL) == run for _, owned in ours(rows)) for rows in found)
     return containers, images
 
 

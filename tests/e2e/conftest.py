@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from docker import DockerClient
 
-from facet_dagster.adapters.docker_labels import PROJECT_LABEL, RUN_LABEL, own_labels
+from facet_dagster.adapters.docker_labels import MAY_BE_OURS, RUN_LABEL, ours
 from facet_dagster.adapters.parquet_store import ParquetStore
 from facet_dagster.records.bundle import ComponentVersion, SeedOutcome, Status
 from facet_dagster.records.call import LedgerRow
@@ -72,20 +72,18 @@ class Place:
         return sorted(row.call.label() for row in self.store().rows(LedgerRow))
 
 
-def ours(client: DockerClient) -> list[str]:
+def of_the_line(client: DockerClient) -> list[str]:
     """Containers, networks and images of runs of the line.
 
     Other tests, which run beside it, have other run ids, or, where they start `facet run` themselves, a seed of theirs.
     """
-    wanted = {"label": [PROJECT_LABEL]}
     api = client.api
-    found = [(f"container {row['Names']}", row) for row in api.containers(all=True, filters=wanted)]
-    found += [(f"network {row['Name']}", row) for row in api.networks(filters=wanted)]
-    found += [(f"image {row['RepoTags']}", row) for row in api.images(filters=wanted)]
-    labelled = [(name, own_labels(row.get("Labels"))) for name, row in found]
+    found = [(f"container {row['Names']}", own) for row, own in ours(api.containers(all=True, filters=MAY_BE_OURS))]
+    found += [(f"network {row['Name']}", own) for row, own in ours(api.networks(filters=MAY_BE_OURS))]
+    found += [(f"image {row['RepoTags']}", own) for row, own in ours(api.images(filters=MAY_BE_OURS))]
     return [
         name
-        for name, labels in labelled
+        for name, labels in found
         if RUN_OF_THE_LINE.match(labels.get(RUN_LABEL, "")) and labels.get("facet.seed") != SEED
     ]
 

@@ -110,7 +110,7 @@ def test_the_same_command_again_does_no_work_twice(demo, engine: DockerClient) -
     again = demo.facet("run")
     assert again.returncode == 0, again.stderr
     assert (demo.history(), demo.calls(), demo.endings()) == before
-    assert e2e.ours(engine) == []
+    assert e2e.of_the_line(engine) == []
 
 
 def test_one_component_of_one_seed_by_hand(demo) -> None:

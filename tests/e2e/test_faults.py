@@ -72,7 +72,7 @@ def test_killed_in_the_middle_and_started_again(tmp_path: Path, demo, engine: Do
     for seed, ending in place.endings().items():
         assert ending == demo.endings()[seed]
         assert place.history()[seed] == demo.history()[seed]
-    assert e2e.ours(engine) == []
+    assert e2e.of_the_line(engine) == []
 
 
 def _quick_seeds(demo: "e2e.Place", place: "e2e.Place") -> list[str]:
