@@ -155,7 +155,7 @@ def owner(uid: int) -> str:
 def link_target(path: str) -> str | None:
     """Where a link points, made printable."""
     try:
-        return os.readlink(path).encode(errors="replace").decode()  # noqa: PTH115
+        return os.readlink(path).encode(errors="replace").decode()  # noqa: PTH115  # Path would tidy it
     except OSError:
         return None
 
@@ -166,7 +166,7 @@ def digest(path: str, size: int) -> str | None:
         return None
     try:
         found = hashlib.sha256()
-        with open(path, "rb") as stream:  # noqa: PTH123
+        with Path(path).open("rb") as stream:
             while block := stream.read(1 << 20):
                 found.update(block)
         return found.hexdigest()
@@ -179,7 +179,7 @@ def content(path: str, limit: int) -> bytes:
     try:
         if not stat.S_ISREG(os.lstat(path).st_mode):
             return b""
-        with open(path, "rb") as stream:  # noqa: PTH123
+        with Path(path).open("rb") as stream:
             return stream.read(limit)
     except OSError:
         return b""
